@@ -14,10 +14,10 @@ from simgpu.models.card import is_path
 from simgpu.variables import GPUS, MEMORY, MODEL, REPORT, VISIBLE
 
 
-def main(given: Sequence[str] | None = None) -> int:
-    """Do what the command line `given` asks (the process's own by default) and return the exit status."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the command line `argv` asks (the process's own by default) and return the exit status."""
     parser, run = _parser()
-    options = parser.parse_args(given)
+    options = parser.parse_args(argv)
     if options.command == "doctor":
         from simgpu.doctor import examine
 
@@ -90,10 +90,10 @@ def _command(options):
     if (file / "__main__.py").is_file():
         return [sys.executable, options.program, *options.arguments]
     beside = Path(sys.executable).parent / file  # torchrun of this Python, before another one's
-    found = str(beside) if file.name == options.program and beside.is_file() else shutil.which(options.program)
-    if found is None:
+    command = str(beside) if file.name == options.program and beside.is_file() else shutil.which(options.program)
+    if command is None:
         raise ValueError(f"PROGRAM {options.program!r}: there is no such file, and no such command on the PATH.")
-    return [found, *options.arguments]
+    return [command, *options.arguments]
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from simgpu.supported import DIFFERS, REFUSED, ROWS, UNSEEN, Row
 
 
 class Finding(NamedTuple):
-    """A use, at `line` of a program, of what a `row` tells of."""
+    """A use, at `line` of a program, of the part of CUDA that `row` describes."""
 
     line: int
     name: str
@@ -21,7 +21,8 @@ class Finding(NamedTuple):
 
 
 def examine(files: Sequence[str]) -> int:
-    """Print what is here and what each of the `files` will meet; return 1 if something is refused, 2 if a file is none.
+    """Print what is here and what each of the `files` will meet; return 1 if something is refused, 2 for a file
+    that is no Python.
 
     Files are read and parsed, never run.
     """
@@ -31,17 +32,17 @@ def examine(files: Sequence[str]) -> int:
     status = 0
     for file in files:
         try:
-            found = findings(Path(file).read_text(encoding="utf-8"))
+            uses = findings(Path(file).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
             print(f"{file}: can't be read as Python: {error}")
             status = 2
             continue
-        for finding in found:
+        for finding in uses:
             row = finding.row
-            words = f"{row.what}: {row.how}".replace("`", "")
+            words = f"{row.part}: {row.how}".replace("`", "")
             print(f"{file}:{finding.line}: {finding.name}: {row.verdict}: {words}")
-        stops = [finding for finding in found if finding.row.verdict in (REFUSED, UNSEEN)]
-        others = len(found) - len(stops)
+        stops = [finding for finding in uses if finding.row.verdict in (REFUSED, UNSEEN)]
+        others = len(uses) - len(stops)
         print(f"{file}: {len(stops)} uses that simulated GPUs stop at, {others} that differ; the rest runs as on CUDA.")
         status = max(status, int(bool(stops)))
     return status
@@ -55,13 +56,13 @@ def findings(source: str) -> list[Finding]:
     (2, 'torch.export.export', 'refused')
     """
     tree = ast.parse(source)
-    known = dict(_imports(tree))
-    found = {}
-    for line, name in _names(tree, known):
+    imports = dict(_imports(tree))
+    uses = {}
+    for line, name in _names(tree, imports):
         row = _row(name)
         if row is not None:
-            found.setdefault((line, row.what), Finding(line, name, row))
-    return sorted(found.values(), key=lambda one: (one.line, one.name))
+            uses.setdefault((line, row.part), Finding(line, name, row))
+    return sorted(uses.values(), key=lambda finding: (finding.line, finding.name))
 
 
 def _imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
@@ -75,7 +76,7 @@ def _imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
-def _names(tree: ast.AST, known: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+def _names(tree: ast.AST, imports: Mapping[str, str]) -> Iterator[tuple[int, str]]:
     """Yield (line, dotted name) of every import and every attribute; a method of an unknown object as `.method`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -83,20 +84,20 @@ def _names(tree: ast.AST, known: Mapping[str, str]) -> Iterator[tuple[int, str]]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
         elif isinstance(node, ast.Attribute):
-            dotted = _dotted(node, known)
+            dotted = _dotted(node, imports)
             yield node.lineno, dotted or f".{node.attr}"
-        elif isinstance(node, ast.Name) and node.id in known and known[node.id] != node.id:
-            yield node.lineno, known[node.id]
+        elif isinstance(node, ast.Name) and node.id in imports and imports[node.id] != node.id:
+            yield node.lineno, imports[node.id]
 
 
-def _dotted(node, known):
+def _dotted(node, imports):
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
         node = node.value
-    if not isinstance(node, ast.Name) or node.id not in known:
+    if not isinstance(node, ast.Name) or node.id not in imports:
         return None
-    return ".".join([known[node.id], *reversed(parts)])
+    return ".".join([imports[node.id], *reversed(parts)])
 
 
 def _row(name):

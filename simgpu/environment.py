@@ -1,4 +1,4 @@
-"""Simulated GPUs as the environment's variables describe them, and what is said of them when the process ends."""
+"""Simulated GPUs as the environment's variables describe them, and the report of them when the process ends."""
 
 import atexit
 import dataclasses
@@ -24,19 +24,19 @@ _UNITS |= {
 }
 
 
-def start(asked: str) -> "SimulatedGPUs | None":
-    """Start `asked` GPUs, with the environment's model and memory; say why on the standard error where it can't be."""
+def start(count_text: str) -> "SimulatedGPUs | None":
+    """Start `count_text` GPUs with the environment's model and memory; print why on standard error where that fails."""
     from simgpu.session import simulated_gpus
     from simgpu.state import active
 
     if active() is not None:  # two entry points, or a plugin, came first
         return None
     try:
-        count = visible(count_of(asked), os.environ)
+        count = visible(count_of(count_text), os.environ)
         if not count:
             return None
         gpus = simulated_gpus(count, model(os.environ.get(MODEL, "H200"), os.environ.get(MEMORY)))
-    except Exception as error:  # whatever it is: `import torch` is not to fail for it
+    except Exception as error:  # a card's ValueError, or torch's own: `import torch` must not fail for any
         print(f"simgpu: no simulated GPUs in this process. {type(error).__name__}: {error}", file=sys.stderr)
         return None
     if os.environ.get(REPORT):
@@ -79,8 +79,8 @@ def model(name: str, memory: str | None = None) -> "DeviceModel":
     """Return the `DeviceModel` called `name`, with `memory` ("2GiB") instead of its own if that is given."""
     from simgpu.models.catalogue import model_for
 
-    found = model_for(name)
-    return found if memory is None else dataclasses.replace(found, memory=bytes_of(memory))
+    card = model_for(name)
+    return card if memory is None else dataclasses.replace(card, memory=bytes_of(memory))
 
 
 def visible(count: int, environment: Mapping[str, str]) -> int:
@@ -89,17 +89,17 @@ def visible(count: int, environment: Mapping[str, str]) -> int:
     >>> visible(4, {}), visible(4, {"CUDA_VISIBLE_DEVICES": "2,3"}), visible(4, {"CUDA_VISIBLE_DEVICES": "0,9,1"})
     (4, 2, 1)
     """
-    named = environment.get(VISIBLE)
-    if named is None:
+    listing = environment.get(VISIBLE)
+    if listing is None:
         return count
-    seen: list[str] = []
-    for one in (part.strip() for part in named.split(",")):
-        if not (one.isascii() and one.isdigit() and int(one) < count):
+    shown: list[str] = []
+    for entry in (part.strip() for part in listing.split(",")):
+        if not (entry.isascii() and entry.isdigit() and int(entry) < count):
             break
-        if one in seen:
+        if entry in shown:
             return 0  # CUDA shows none at all where one is named twice
-        seen.append(one)
-    return len(seen)
+        shown.append(entry)
+    return len(shown)
 
 
 def report(gpus: "SimulatedGPUs") -> None:

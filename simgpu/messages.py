@@ -1,4 +1,4 @@
-"""What CUDA says when something is wrong, word for word, and what the simulation says of itself."""
+"""The texts of errors: CUDA's, word for word, and the simulation's own."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def device_assert(failed: str) -> str:
 
 
 def untold_assert(failed: str) -> str:
-    """Return the warning of a device-side assert that a program ended without being told."""
+    """Return the warning of a device-side assert that no call of the program has raised."""
     return f"A device-side assert failed on a simulated GPU, and nothing waited for it: its results are wrong. {failed}"
 
 
@@ -81,7 +81,7 @@ def _search(name):
 
 
 def no_kernel(name: str) -> str:
-    """Return the message for an op, `course::life_step`, that was never told how to run on CUDA."""
+    """Return the message for an op, `course::life_step`, that has no kernel for CUDA."""
     return (
         f"Could not run '{name}' with arguments from the 'CUDA' backend. This could be because the operator doesn't "
         "exist for this backend, or was omitted during the selective/custom build process (if using custom build). "
@@ -147,9 +147,9 @@ def other_index(allowed: object) -> str:
     return f"indices should be either on cpu or on the same device as the indexed tensor ({allowed})"
 
 
-def other_types(given: object, other: object, name: str) -> str:
+def other_types(input_type: object, parameter_type: object, name: str) -> str:
     """Return the message of a convolution whose input and `name`, its weight or bias, are on different devices."""
-    return f"Input type ({given}) and {name} type ({other}) should be the same"
+    return f"Input type ({input_type}) and {name} type ({parameter_type}) should be the same"
 
 
 def other_mask(mask: object, device: object) -> str:
@@ -162,27 +162,29 @@ def other_filler() -> str:
     return "masked_fill_: Expected inputs to be on same device"
 
 
-def other_state(given: object, name: str, device: object) -> str:
+def other_state(input_device: object, name: str, device: object) -> str:
     """Return the message of a recurrent layer whose input is elsewhere than its `name`, hidden or parameter."""
     return (
-        f"Input and {name} tensors are not at the same device, found input tensor at {given} and {name} tensor at "
-        f"{device}"
+        f"Input and {name} tensors are not at the same device, found input tensor at {input_device} and {name} "
+        f"tensor at {device}"
     )
 
 
-def assigned_gradient(given: Any, wanted: Any) -> str:
+def assigned_gradient(gradient_device: Any, tensor_device: Any) -> str:
     """Return the message for `x.grad = gradient` with a gradient on another device."""
     return (
-        f"attempting to assign a gradient with device type '{given.type}' to a tensor with device type "
-        f"'{wanted.type}'. Please ensure that the gradient and the tensor are on the same device"
+        f"attempting to assign a gradient with device type '{gradient_device.type}' to a tensor with device type "
+        f"'{tensor_device.type}'. Please ensure that the gradient and the tensor are on the same device"
     )
 
 
-def invalid_gradient(given: object, wanted: object, name: str = "", index: int = 0) -> str:
+def invalid_gradient(gradient_device: object, device: object, name: str = "", index: int = 0) -> str:
     """Return the message for a backward pass that is started, or goes on after the function `name`, with a gradient
     on another device."""
     function = f"Function {name}" if name else "Function"
-    return f"{function} returned an invalid gradient at index {index} - expected device {wanted} but got {given}"
+    return (
+        f"{function} returned an invalid gradient at index {index} - expected device {device} but got {gradient_device}"
+    )
 
 
 def left_behind(name: str, device: object) -> str:

@@ -57,7 +57,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     try:
         count = count_of(options.gpu_count, "--gpu-count")
         gpus = simulated_gpus(count, model(options.gpu_model, options.gpu_memory))
-    except (ValueError, RuntimeError) as error:  # what was asked for, or a torch that is too old
+    except (ValueError, RuntimeError) as error:  # an illegal option, or a torch that is too old
         raise pytest.UsageError(f"--simulate-gpus: {error}") from None
     before = {name: os.environ.get(name) for name in _VARIABLES}
     wanted = {GPUS: str(count), MODEL: options.gpu_model, MEMORY: options.gpu_memory}

@@ -1,6 +1,7 @@
 """Starting and closing simulated GPUs: one simulation in a process, known to every thread."""
 
 import atexit
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, contextmanager
 from os import PathLike
@@ -27,6 +28,10 @@ from simgpu.ops import saving, sync_batch_norm
 from simgpu.replaced import replaced
 from simgpu.simulated_tensor import SimulatedTensor
 from simgpu.state import activate, active, opened
+from simgpu.units import bytes_in_words, seconds_in_words
+
+logging.getLogger("simgpu").addHandler(logging.NullHandler())  # nothing is printed unless a program configures it
+_log = logging.getLogger(__name__)
 
 
 def simulated_gpus(count: int = 1, model: "str | PathLike[str] | Mapping | DeviceModel" = "H200") -> "SimulatedGPUs":
@@ -88,12 +93,14 @@ class SimulatedGPUs:
         self._blocks = 0  # `with` blocks of it that are open
         try:
             self._undo = self._put_in_place()
-        except Exception as error:
+        except Exception as error:  # of a torch newer than those tried: AttributeError, RuntimeError, TypeError, …
             if not versions.is_tried(torch.__version__):
                 raise RuntimeError(versions.newer(torch.__version__, error)) from error
             raise
         activate(self)
         atexit.register(self.close)
+        memory = bytes_in_words(self.model.memory)
+        _log.info("%d simulated GPUs start: %s, %s each, %s", count, self.model.hardware, memory, self.model.label)
 
     def _put_in_place(self):
         """Replace what is replaced of torch; return how to put it back. After an exception all is as it was."""
@@ -144,6 +151,7 @@ class SimulatedGPUs:
         self._undo.close()
         atexit.unregister(self.close)
         self.context.end()
+        _log.info("%d simulated GPUs end: %s of the host, modelled", self.count, seconds_in_words(self.clock.host))
 
     def __enter__(self):
         if self.closed:
@@ -180,8 +188,8 @@ def _default_device_kept():
     try:
         yield
     finally:
-        now = _default_context()
-        if now is not None and now is not before and now.device.type == "cuda":
+        context = _default_context()
+        if context is not None and context is not before and context.device.type == "cuda":
             torch.set_default_device(None if before is None else before.device)
 
 

@@ -120,9 +120,9 @@ class SimulatedTensor(DeviceTensor):
         return f"Parameter containing:\n{text}" if isinstance(self, torch.nn.Parameter) else text
 
     def __copy__(self):
-        made = self.detach()
-        made = torch.nn.Parameter(made) if isinstance(self, torch.nn.Parameter) else made
-        return made.requires_grad_(self.requires_grad)
+        copied = self.detach()
+        copied = torch.nn.Parameter(copied) if isinstance(self, torch.nn.Parameter) else copied
+        return copied.requires_grad_(self.requires_grad)
 
     def __deepcopy__(self, memo):
         if id(self) in memo:
@@ -132,26 +132,28 @@ class SimulatedTensor(DeviceTensor):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
                 "moment."
             )
-        made = self.detach().clone()
-        made = torch.nn.Parameter(made) if isinstance(self, torch.nn.Parameter) else made
-        made.requires_grad_(self.requires_grad)
-        memo[id(self)] = made
+        copied = self.detach().clone()
+        copied = torch.nn.Parameter(copied) if isinstance(self, torch.nn.Parameter) else copied
+        copied.requires_grad_(self.requires_grad)
+        memo[id(self)] = copied
         if self.grad is not None and not isinstance(self, torch.nn.Parameter):  # torch copies a Parameter without it
-            made.grad = copy.deepcopy(self.grad, memo)
-        made.__dict__.update({name: copy.deepcopy(value, memo) for name, value in _said(self).items()})
-        return made
+            copied.grad = copy.deepcopy(self.grad, memo)
+        copied.__dict__.update(
+            {name: copy.deepcopy(value, memo) for name, value in _attributes_of_program(self).items()}
+        )
+        return copied
 
     def __reduce_ex__(self, protocol):
-        return saving.reduced(self, _on_host(self), _said(self))
+        return saving.reduced(self, _on_host(self), _attributes_of_program(self))
 
 
-def _said(tensor):
+def _attributes_of_program(tensor):
     """Return what a program itself has written on the tensor."""
     return {name: value for name, value in tensor.__dict__.items() if name not in OWN_ATTRIBUTES}
 
 
 def _on_host(tensor):
-    """Return the numbers for the host to read: it waits for them, which tells it of a failed assert."""
+    """Return the numbers for the host to read: it waits for them, and a failed assert is raised."""
     numbers = read(tensor)
     if not tensor.simulation.as_usual:
         tensor.simulation.clock.synchronize(tensor.where.index)

@@ -12,7 +12,7 @@ from simgpu.models.device_model import DeviceModel
 
 
 class Simulation(Protocol):
-    """What the parts of a simulation, and its users, know of the whole: a `SimulatedGPUs`, which has all of it."""
+    """What the parts of a simulation use of the whole, a `SimulatedGPUs`."""
 
     count: int
     model: DeviceModel
@@ -32,7 +32,7 @@ class Simulation(Protocol):
 
 
 _active: Simulation | None = None
-_watching = False  # a process can't take back that it wants to be told of a fork
+_watching = False  # a handler of forks can't be taken back
 
 
 def active() -> Simulation | None:

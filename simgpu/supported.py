@@ -11,7 +11,7 @@ class Row(NamedTuple):
     A name is a dotted one (`torch.compile`), with all below it, or a method's (`.to_sparse`).
     """
 
-    what: str
+    part: str
     verdict: str
     how: str
     names: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ ROWS = (
     Row("errors: two devices, no such device, no such dtype, `.numpy()`, a forked child", SIMULATED, "in CUDA's words"),
     Row("memory: allocated, peak, out of memory", SIMULATED, "the card's bytes, counted; fragmentation isn't"),
     Row("streams, events, synchronisation", SIMULATED, "on a modelled clock"),
-    Row("device-side asserts", SIMULATED, "told when the host waits, with the line; the context is lost"),
+    Row("device-side asserts", SIMULATED, "raised when the host waits, with the line; the context is lost"),
     Row("CUDA graphs", SIMULATED, "a capture runs nothing, a replay costs one launch"),
     Row("autocast, `GradScaler`", SIMULATED, "by CUDA's own lists of ops; fp16 and bf16 arithmetic is the CPU's"),
     Row("pinned memory, `non_blocking` copies, `DataLoader`", SIMULATED, "in their order, on the modelled clock"),
@@ -33,7 +33,7 @@ ROWS = (
     Row("times", DIFFERS, "modelled, from data sheets or a card of your own, never measured"),
     Row("`torch.compile`", DIFFERS, "the function runs uncompiled", ("torch.compile",)),
     Row("the profiler", DIFFERS, "it shows the CPU, which simulates", ("torch.profiler", "torch.autograd.profiler")),
-    Row("NVTX marks", DIFFERS, "taken and dropped", ("torch.cuda.nvtx",)),
+    Row("NVTX marks", DIFFERS, "accepted and ignored", ("torch.cuda.nvtx",)),
     Row("sparse tensors", REFUSED, "keep them on the CPU", ("torch.sparse_coo_tensor", "torch.sparse", ".to_sparse")),
     Row("`torch.export`", REFUSED, "export on the CPU", ("torch.export",)),
     Row(
@@ -49,9 +49,9 @@ ROWS = (
         ("torch.cuda.utilization", "torch.cuda.temperature", "torch.cuda.power_draw", "torch.cuda.clock_rate"),
     ),
     Row(
-        "kernels of one's own and other libraries of CUDA",
+        "custom kernels and other libraries of CUDA",
         UNSEEN,
-        "they ask the driver, not PyTorch",
+        "they call the driver, not PyTorch",
         (
             "triton", "cupy", "numba.cuda", "pycuda", "pynvml", "flash_attn", "xformers", "bitsandbytes", "apex",
             "tensorrt", "torch.utils.cpp_extension", "deepspeed",
@@ -67,4 +67,4 @@ def table() -> str:
     | devices, factories, `.to`, `.cuda`, modules, optimizers, autograd | simulated | values are the CPU's |
     """
     lines = ["| of CUDA | here | how |", "|---|---|---|"]
-    return "\n".join([*lines, *(f"| {row.what} | {row.verdict} | {row.how} |" for row in ROWS)])
+    return "\n".join([*lines, *(f"| {row.part} | {row.verdict} | {row.how} |" for row in ROWS)])

@@ -1,4 +1,4 @@
-"""Seconds and bytes in words. A leaf: it imports nothing."""
+"""Seconds and bytes in words. It imports nothing."""
 
 
 def seconds_in_words(seconds: float) -> str:

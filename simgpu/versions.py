@@ -1,4 +1,4 @@
-"""The versions of torch that simgpu is tried with, and what is said of others. Loads nothing of torch."""
+"""The versions of torch that simgpu is tried with, and the errors for others. Loads nothing of torch."""
 
 from importlib.metadata import version
 
@@ -8,7 +8,7 @@ TRIED = f"{OLDEST[0]}.{OLDEST[1]} to {BEYOND[0]}.{BEYOND[1] - 1}"
 
 
 def installed() -> str:
-    """Return the version of the torch that is here; raises PackageNotFoundError where there is none."""
+    """Return the version of the installed torch; raises PackageNotFoundError where there is none."""
     return version("torch")
 
 

@@ -67,7 +67,7 @@ def show(value: Any, limit: int = 300) -> str:
 
 
 def _first(array, count):
-    """Return a corner of `array` whose text begins as its own does for `count` characters: each element takes some."""
+    """Return a corner of `array` with the same first `count` characters of text: each element takes at least one."""
     corner: list[slice] = []
     for length in reversed(array.shape):
         corner.insert(0, slice(count))

@@ -50,7 +50,7 @@ def asking(make: Callable) -> Callable[..., list[Case]]:
 
 @dataclass(frozen=True)
 class Observed:
-    """What an answer `gave`, and what the thing it worked against has `seen` of it."""
+    """The result that an answer `gave`, and the record that its counterpart has `seen` of it."""
 
     gave: Any
     seen: Any
@@ -61,7 +61,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Exercise:
-    """What is asked, how the answer is called, and who knows a right answer.
+    """The question, how the answer is called, and the oracle that knows a right answer.
 
     - `name`: that of the exercise; and of the function, class or value that the reader writes, unless `entry` names it.
     - `cases(draw)`: `Case`s or argument tuples, the smallest first, so that the first failure is the smallest

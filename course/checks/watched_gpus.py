@@ -11,7 +11,7 @@ from course.devices.log import PlacementLog, log_placement
 
 @dataclass(frozen=True)
 class Watched:
-    """What a watched answer did: `log` has its ops, in order; no op of the check itself."""
+    """The record of a watched answer: `log` has its ops, in order, and no op of the check itself."""
 
     log: PlacementLog
 
@@ -25,7 +25,7 @@ class Watched:
 
 
 def watched(count: int) -> Callable[[], AbstractContextManager]:
-    """Return a watch for an `Exercise` whose answer needs `count` GPUs; what it has seen is a `Watched`."""
+    """Return a watch for an `Exercise` whose answer needs `count` GPUs; its record is a `Watched`."""
 
     def run(answer, arguments):
         torch.manual_seed(0)

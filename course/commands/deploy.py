@@ -44,10 +44,10 @@ def listed() -> Iterator[str]:
     """Yield a line for each deployed cluster: its name, what it has, since when, and whether its client lives."""
     from course.deploy.ledger import entries, notes  # loads Dask
 
-    found = entries()
-    if not found:
+    deployed = entries()
+    if not deployed:
         yield "nothing of yours is deployed"
-    for entry in found:
+    for entry in deployed:
         jobs = Counter(task.split("/")[1].removeprefix("job:") for task in entry.tasks)
         counts = ", ".join(f"{job}={count}" for job, count in jobs.items())
         minutes = (time.time() - entry.began) / 60
@@ -65,13 +65,13 @@ def stop(names: Sequence[str]) -> Iterator[str]:
     """
     from course.deploy.ledger import entries, notes
 
-    found = {entry.name: entry for entry in entries()}
+    deployed = {entry.name: entry for entry in entries()}
     for name in names:
-        if name not in found:
+        if name not in deployed:
             raise ValueError(f"there is no {name!r}; `python -m course deploy list` names what there is")
-    for name in names or found:
-        yield _stopped(found[name])
-    if not found:
+    for name in names or deployed:
+        yield _stopped(deployed[name])
+    if not deployed:
         yield "nothing of yours is deployed"
     notes().unlink(missing_ok=True)
 

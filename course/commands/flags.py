@@ -1,5 +1,6 @@
-"""The flags of the commands that have many: `train` and `tune`."""
+"""The flags of the commands that have many: `train`, `tune` and `task`."""
 
+import logging
 from collections.abc import Callable
 
 import click
@@ -11,12 +12,28 @@ def _checked_ports(context, parameter, text):
     """Return `text`, one port or a range of them; BadParameter for another."""
     if text is not None:
         first, _, last = text.partition(":")
-        numbers = [int(one) if one.isascii() and one.isdigit() else 0 for one in (first, last or first)]
+        numbers = [int(end) if end.isascii() and end.isdigit() else 0 for end in (first, last or first)]
         if not 1 <= numbers[0] <= numbers[1] <= 65535:
             raise click.BadParameter(f"{text}: give a range of ports from 1 to 65535, as in 4000:4010.")
     return text
 
 
+def _print_logs(context, parameter, level):
+    """Have what the packages' loggers say, from this level on, printed to standard error."""
+    if level:
+        logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        for package in ("course", "modelserver", "simgpu"):
+            logging.getLogger(package).setLevel(level.upper())
+
+
+#: For a process that one leaves alone: who joined, was lost or restored, and when.
+LOG_LEVEL = click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+    callback=_print_logs,
+    expose_value=False,
+    help="Print the log to standard error, from this level on.",
+)
 TUNE = (
     click.option(
         "--problem", default="mnist", show_default=True, help="Or linear, linear-101, yours: MODULE:FUNCTION."
@@ -105,6 +122,36 @@ TRAIN = (
     click.option("--insecure", is_flag=True, help="Plain TCP instead of TLS, on loopback only."),
     click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the other roles."),
     *WAYS,
+    LOG_LEVEL,
+)
+TASK = (
+    click.option("--spec", metavar="FILE", help="The cluster's spec, a TOML or JSON file with a scheduler in it."),
+    click.option("--ps-hosts", metavar="A:1,B:2", help="Instead of a spec: the parameter servers' addresses,"),
+    click.option("--worker-hosts", metavar="A:1,B:2", help="the workers',"),
+    click.option(
+        "--job-hosts", metavar="JOB=A:1,B:2", multiple=True, help="those of any other job (again for the next),"
+    ),
+    click.option(
+        "--scheduler-hosts", metavar="A:1", help="the scheduler's; else it runs in the first ps, at port + 1000."
+    ),
+    click.option("--job", "--job-name", required=True, help="The task's job; `scheduler` runs a scheduler of its own."),
+    click.option(
+        "--index",
+        "--task-index",
+        default=0,
+        show_default=True,
+        type=click.IntRange(min=0),
+        help="Which task of the job.",
+    ),
+    click.option(
+        "--certificate", metavar="FILE", help="The cluster's; beside the spec, .pem, or cluster.pem, by default."
+    ),
+    click.option("--insecure", is_flag=True, help="Plain TCP, no TLS: whoever reaches the port can run code as you."),
+    click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the scheduler."),
+    click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for the task."),
+    *WAYS,
+    LOG_LEVEL,
+    click.option("--deployed", is_flag=True, hidden=True, help="For `deploy`: an order comes by standard input."),
 )
 
 

@@ -1,12 +1,32 @@
-"""What `python -m course matmul cpu 1500` prints: one line a size, each with where its figures come from."""
+"""`python -m course matmul cpu 1500`: one line a size, each with where its figures come from."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from typing import Any
 
-from course.devices import DeviceName, list_devices, simulated_gpus
-from course.timing.matmul import measure_matmul
-from course.traces import Trace, load_trace, names
+import click
+
+from course.commands.command_run import errors_as_messages
 from course.units import in_words
+
+
+@click.command()
+@click.argument("device", metavar="cpu|gpu|NAME")
+@click.argument("sizes", nargs=-1, required=True, type=click.IntRange(min=1))
+@click.option("--budget", default=20.0, show_default=True, help="Seconds to spend at most.")
+@click.option(
+    "--simulate",
+    is_flag=False,
+    flag_value="H200",
+    metavar="[MODEL]",
+    help="Modelled seconds of a simulated GPU, an H200 by default; last on the line.",
+)
+@click.option("--trace", metavar="NAME", help="Figures of a trace or data sheet, or of your own .json file of one.")
+def matmul(device: str, sizes: tuple[int, ...], **settings: Any) -> None:
+    """Time products of SIZE by SIZE matrices: copies apart from the product, the first call apart from the rest."""
+    with errors_as_messages(ValueError):
+        for line in report(device, sizes, **settings):
+            click.echo(line)
 
 
 def report(
@@ -18,6 +38,10 @@ def report(
     (modelled), whose figures are shown in place of this machine's. Raises ValueError as `measure_matmul` and
     `load_trace` do; for a GPU that is not here, the error has both ways on.
     """
+    from course.devices import DeviceName, simulated_gpus
+    from course.timing.matmul import measure_matmul
+    from course.traces import load_trace
+
     if simulate is not None and trace is not None:
         raise ValueError("matmul: --simulate models a GPU, --trace shows what was recorded; give one of them.")
     if simulate is not None and DeviceName.parse(device).kind != "gpu":
@@ -36,6 +60,9 @@ def report(
 
 def _check_device(device, sizes, elsewhere):
     """Refuse a GPU that is neither here nor asked for from elsewhere, and say what to type instead."""
+    from course.devices import DeviceName, list_devices
+    from course.traces import Trace, load_trace, names
+
     name = DeviceName.parse(device)
     here = [d.name for d in list_devices()]
     if elsewhere or str(name) in here or name.kind != "gpu":
@@ -52,15 +79,18 @@ def _check_device(device, sizes, elsewhere):
 
 def _recorded(device, sizes, trace):
     """The lines of the figures that a trace or a data sheet has."""
+    from course.devices import DeviceName
+    from course.traces import Trace
+
     if not isinstance(trace, Trace):
         yield from (_line(trace.matmul(size)) for size in sizes)
         return
     kind = DeviceName.parse(device).kind
     has = {t.size: t for t in trace.matmul if t.dtype == "float32" and DeviceName.parse(t.device).kind == kind}
     if not has:
-        there = ", ".join(sorted({t.device for t in trace.matmul}))
+        recorded = ", ".join(sorted({t.device for t in trace.matmul}))
         raise ValueError(
-            f"--trace {trace.name}: it was recorded on {there} ({trace.origin}). Ask for that in place of {device}."
+            f"--trace {trace.name}: it was recorded on {recorded} ({trace.origin}). Ask for that in place of {device}."
         )
     yield from (_line(has[size]) for size in sizes if size in has)
     missing = [str(size) for size in sizes if size not in has]

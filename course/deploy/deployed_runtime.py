@@ -21,9 +21,9 @@ from course.deploy.options import CommonOptions
 from course.deploy.scheduler import DeployScheduler
 from course.deploy.slurm_command import SLURM_ANSWERS
 
-#: Between two looks of the caretaker whether its client lives,
+#: The caretaker looks so often whether its client lives,
 CARETAKER_LOOKS_EVERY = 0.5
-#: … and between two times that it ends what a client left; a job may still be on its way into the queue.
+#: and ends so often what a client left: a job may still be on its way into the queue.
 CARETAKER_ENDS_EVERY = 2.0
 #: It does so for so long.
 CARETAKER_ENDS = 8.0

@@ -20,7 +20,7 @@ from course.cluster.task.task import TaskSettings, quiet, stop_signal
 from course.deadlines import TASK_LEAVES
 from course.deploy.task_order import order_of
 
-#: For a task that its system tells to end to hand over what a training has: by default Slurm kills it 30 s later.
+#: A task that its system tells to end has so long to hand over what a training has: Slurm kills it 30 s later.
 TASK_HANDS_OVER = 15.0
 
 
@@ -87,7 +87,7 @@ def _host(order):
 
 
 async def _leave_when_told(signalled, stop, workers):
-    """Wait for the system's word that this task is to end; have what runs here hand over what it has; set `stop`."""
+    """Wait for the system's signal to end; have what runs here hand over what it has; set `stop`."""
     await signalled.wait()
     for worker in workers:
         worker.leaving = True
@@ -97,7 +97,7 @@ async def _leave_when_told(signalled, stop, workers):
 
 
 def _stop_with(stdin, stop):
-    """Set `stop` when `stdin` ends: whoever sent the order is gone, or has told us to go."""
+    """Set `stop` when `stdin` ends: the sender of the order is gone, or wants this task to end."""
     loop = asyncio.get_running_loop()
 
     def watch():

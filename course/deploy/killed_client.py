@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def _note(order, when):
-    """Write down for `python -m course deploy list` what the client, which is gone, can't say."""
+    """Add a line for `python -m course deploy list`: the client is gone, and can't say so itself."""
     name, host = os.path.basename(order["folder"]), os.uname().nodename if hasattr(os, "uname") else "this machine"
     line = f"{name}: its process {order['owner']} on {host} ended without closing it; all that it had was ended, {when}"
     try:

@@ -22,7 +22,7 @@ from course.deploy.task_order import Order
 DEPLOYED_LOOKS_EVERY = 1.0
 #: A task that has left, and whose job goes on, may come back for so long; then its job is ended and replaced.
 DEPLOYED_TASK_REJOINS = 5.0
-#: A task that runs and has not joined for so long is told to the reader: a disk is slow, or a firewall in between.
+#: The reader hears of a task that runs and has not joined for so long: a disk is slow, or a firewall is in between.
 SLOW_JOIN_IS_TOLD = 8.0
 
 _LOG = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class Keeper:
         self._handles: dict[str, Any] = {}
         self._since: dict[str, float] = {}  # task -> when it was launched, or left
         self._deaths: Counter[tuple[str, bool]] = Counter()  # of a task, by itself or not; since it was there last
-        self._last_line: dict[str, str] = {}  # task -> what the reader was told of it
+        self._last_line: dict[str, str] = {}  # task -> the last line that the reader got about it
         self._all_here = time.monotonic()
         self.ended: str | None = None
         self.on_end: Callable[[str], None] | None = None
@@ -218,7 +218,7 @@ class Keeper:
             self._say(line, flush=True)
 
     def _why(self, name):
-        """Return what its log ends with, and what to do where that shows, or may mean, that no way leads here."""
+        """Return how its log ends; where a firewall may keep the task out, what to do about it, too."""
         last = "".join(self.log(name).splitlines()[-1:])
         ending = f"; its log ends: {last}" if last else "; its log is empty"
         if last and "did not join" not in last and "waits for" not in last:

@@ -13,7 +13,7 @@ from course.cluster.certificates import Certificate
 from course.cluster.spec import check_job
 from course.deploy.task_order import Order
 
-#: A deployed cluster without work closes itself after so long, unless told otherwise.
+#: By default a deployed cluster without work closes itself after so long.
 DEPLOYED_IDLE = 3600.0
 
 Options = TypeVar("Options", bound="CommonOptions")
@@ -21,7 +21,7 @@ Options = TypeVar("Options", bound="CommonOptions")
 
 @dataclass(frozen=True)
 class CommonOptions:
-    """What every system can be told; each may be a dictionary by job, as in `memory={"ps": "2GB", "worker": "8GB"}`.
+    """The options of every system; each may be a dictionary by job, as in `memory={"ps": "2GB", "worker": "8GB"}`.
 
     `python`: the Python of the tasks, which has the course (this one). `prologue`: shell lines before it, such as
     `("module load python", "source env/bin/activate")`. `interface`: the network interface of tasks and scheduler, such
@@ -45,7 +45,7 @@ class CommonOptions:
 
 @dataclass(frozen=True)
 class SlurmOptions(CommonOptions):
-    """What Slurm can be told besides; None leaves it to the site, and to Dask's `jobqueue.yaml` where there is one.
+    """The options of Slurm besides; None leaves one to the site, and to Dask's `jobqueue.yaml` where there is one.
 
     `walltime`: "01:00:00"; `leave_before`: seconds before its end at which a task gets SIGTERM and leaves, so that its
     successor is asked for in time. `requeue`: whether Slurm itself starts a job again whose node fails. `directives`:
@@ -66,7 +66,7 @@ class SlurmOptions(CommonOptions):
 
 @dataclass(frozen=True)
 class SshOptions(CommonOptions):
-    """What SSH can be told besides: `hosts`, names, `user@name` or `user@name:port`, which take the tasks in turns.
+    """The options of SSH besides: `hosts`, names, `user@name` or `user@name:port`, which take the tasks in turns.
 
     `~/.ssh/config` holds. `key`: the private key's file, by default those that `ssh` itself takes; `known_hosts`: the
     file of the hosts' keys, by default `~/.ssh/known_hosts`.

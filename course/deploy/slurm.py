@@ -56,7 +56,7 @@ class TaskJob(SLURMJob):
 
 
 def _left_to_slurm(options):
-    """Return what dask-jobqueue would ask for though neither the reader nor the site's `jobqueue.yaml` does."""
+    """Return the directives of dask-jobqueue's own that neither the reader nor the site's `jobqueue.yaml` asks for."""
     site = dask.config.get("jobqueue.slurm.walltime", None, config=dask.config.collect())  # not its own half an hour
     requests = {"--mem": options.memory, "#SBATCH -t ": options.walltime or site}
     return [directive for directive, value in requests.items() if not value]
@@ -80,7 +80,7 @@ class SlurmLauncher:
         self._submitted, self._few = False, asyncio.Semaphore(8)  # sbatch at a time: slurmctld has others to serve
 
     def order(self, name: str, scheduler: str, certificate: Certificate) -> Order:
-        """Return the order of the task `name`; its cores and GPUs are what Slurm gives it."""
+        """Return the order of the task `name`; Slurm gives it its cores and GPUs."""
         return order_for(name, scheduler, certificate, self._options)
 
     async def check(self, orders: Iterable[Order]) -> None:

@@ -61,7 +61,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Exploration:
-    """What one placement comes to: its `moves`, and modelled `seconds` with the clock's `spans` that they consist of.
+    """The cost of one placement: its `moves`, and modelled `seconds` with the clock's `spans` that they consist of.
 
     `placement` names a device for each step; `loss` is the program's result, None where only the clock ran;
     `label` says what the seconds are.

@@ -73,7 +73,7 @@ class OpRecord:
 
     @property
     def remarks(self) -> str:
-        """What else there is to say: bytes moved and where from, who waits, backward, view, the note."""
+        """All other remarks: bytes moved and where from, a wait for the GPU, backward, view, the note."""
         words = (
             self.moved_text,
             "waits for the GPU" if self.waits else "",

@@ -176,7 +176,7 @@ class _QuickRecorder(_Recorder):
 
 
 class _Fact(NamedTuple):
-    """What is recorded of a tensor."""
+    """The facts that are recorded of a tensor."""
 
     shape: torch.Size
     device: torch.device
@@ -230,7 +230,7 @@ def _as_record(func, backward, note, timing, inputs, outputs):
 
 
 def _waited_for(traits, inputs):
-    """Return whether the host waits for a device: not for indices, whose number is known, but for masks."""
+    """Return whether the host waits for a device: an op with a mask does, one with indices does not."""
     masks = traits.name not in INDEXING or any(fact.dtype in (torch.bool, torch.uint8) for fact in inputs[1:])
     return masks and any(fact.device.type != "cpu" for fact in inputs)
 

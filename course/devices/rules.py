@@ -1,4 +1,4 @@
-"""How each function of torch is placed: it moves to the device, follows its target, is told the device, or stays."""
+"""The rule by which a function of torch is placed: it moves, follows its target, gets `device=`, or stays."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ _TRAINED = {"batch_norm": "training", "instance_norm": "use_input_stats"}
 
 
 class Rule(Enum):
-    """What placement does with a function's tensors."""
+    """The ways in which placement treats a function's tensors."""
 
     MOVES = auto()  # inputs go to the device, the op runs there
     FOLLOWS = auto()  # the op writes to a tensor: it runs where that tensor is
-    MAKES = auto()  # a new tensor: the function is told `device=`
+    MAKES = auto()  # a new tensor: the function gets `device=`
     INDEXES = auto()  # x[i]: a view with numbers, an op with a tensor of indices
     STAYS = auto()  # views, attribute getters, `.to`, questions: they run where their tensor is
 

@@ -10,8 +10,8 @@ Work is cut into tiles: some word rows of some columns, with k ghosts on each si
 while they lie in the cache. Threads take tiles by tickets, so that any number of them, one too, does all the work and
 none waits for a thread that never came. numba's own threads are not used: they don't survive a fork.
 
-A thread waits for tiles of the pass before, without a deadline: whoever has taken a tile has its memory already, calls
-nothing that waits or raises, and no interrupt reaches it; only what stops the whole process stops it.
+A thread waits for tiles of the pass before, without a deadline: a thread that has taken a tile has its memory already,
+calls nothing that waits or raises, and no interrupt reaches it; only the end of the process stops it.
 """
 
 import sys

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from course.progress_line import LateLine
 from course.signals import held_back
 
-#: `map_reduce` waits so long for a part to end after another one, unless told otherwise.
+#: Seconds that `map_reduce` waits for a part to end after another one, by default.
 PART_ENDS = 600.0
 #: Between two looks of `map_reduce` at how many parts have ended.
 PARTS_LOOKED_AT = 0.25
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 class PartError(RuntimeError):
-    """A part whose mapper or reducer failed: `part` is its index, `__cause__` what was raised."""
+    """The mapper or reducer of a part failed: `part` is its index, `__cause__` the error that was raised."""
 
     part: int | None = None
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from course.replicas.rank_group import PeerError, RankError, Result, run_as_rank
 
-#: For a rank to wait for another one in a reduction, unless told otherwise.
+#: Seconds that a rank waits for another one in a reduction, by default.
 RANK_SILENCE = 10.0
 #: For the other ranks to say what they saw, once one has failed.
 RANKS_SAY_WHY = 1.0
-#: For all ranks together, unless told otherwise.
+#: Seconds for all ranks together, by default.
 RANKS_END = 300.0
 
 if TYPE_CHECKING:

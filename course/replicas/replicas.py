@@ -76,7 +76,7 @@ class Replicas:
     def backward(self, loss: Loss, *batch: torch.Tensor) -> float:
         """Set the master's `.grad` to the gradient of the whole batch's loss; return that loss, a float.
 
-        - `loss(outputs, *targets)` is a *mean* over the rows it is given: that is why a share counts by its size.
+        - `loss(outputs, *targets)` is a *mean* over the rows it gets; so a share counts by its size.
         - `batch`: the inputs, then the targets, tensors of the same number of rows (at least 1).
 
         Floating-point buffers (BatchNorm's running mean) become the mean over the copies, by share; others the first

@@ -10,7 +10,7 @@ from course.traces import MatmulTiming
 class Crossover:
     """The smallest size timed at which the GPU wins; None where it never does.
 
-    `label` says whose times these are, in words, unless both were measured on this machine; it takes no part in `==`.
+    `label` says where the times come from, unless both were measured on this machine; it takes no part in `==`.
     """
 
     without_transfers: int | None

@@ -1,4 +1,4 @@
-"""Which device is meant: by name, by `torch.device`, or by where the tensors are; and what it is called in words."""
+"""The device that an argument means: a name, a `torch.device`, or the home of the tensors; and its name in words."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Place:
 
     @property
     def kind(self) -> str:
-        """What seconds on it are: "measured", or "modelled" where no such hardware is here."""
+        """The kind of seconds on it: "measured", or "modelled" where no such hardware is here."""
         return "modelled" if self.simulation else "measured"
 
     @property

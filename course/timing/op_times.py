@@ -12,7 +12,7 @@ from course.timing.stopwatch import Timing, measure
 from course.traces import CopyTiming, LifeTiming, OpTiming
 
 #: op -> the function, its operations a number, and how many arrays it reads and writes. A function such as exp counts
-#: as one operation, as it is one to whoever calls it.
+#: as one operation, as it is one call.
 OPS = {
     "add": (lambda a, b, out: torch.add(a, b, out=out), 1, 3),
     "triad": (lambda a, b, out: torch.add(a, b, alpha=3, out=out), 2, 3),  # a + 3 b, of the STREAM benchmark

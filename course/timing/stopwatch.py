@@ -46,7 +46,7 @@ class Timing(Figure):
 
     @property
     def repeats(self) -> int:
-        """How many times were taken."""
+        """The number of times that were taken."""
         return len(self.times)
 
     def gflops(self, flops: float) -> float:

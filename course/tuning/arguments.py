@@ -15,7 +15,7 @@ from course.tuning.trial_values import SEARCHES
 
 def checked_plan(
     problem: Any,
-    given: Mapping[str, Any],
+    space_arguments: Mapping[str, Any],
     trials: int,
     steps: int,
     metric: str,
@@ -42,7 +42,7 @@ def checked_plan(
         raise ValueError(f"tune(metric={metric!r}): give a key of what problem.validate returns, such as 'loss'.")
     if not (isinstance(timeout, (int, float)) and timeout > 0 and math.isfinite(timeout)):
         raise ValueError(f"tune(timeout={timeout!r}): give a number of seconds above 0.")
-    space = make_space(given)
+    space = make_space(space_arguments)
     _check_names(space, problem)
     _check_optimizers(space)
     if search == "grid":
@@ -79,7 +79,7 @@ def _check_optimizers(space):
 
 def _taken_by(optimizers: Iterable[Any]) -> set[str]:
     """Return what some of these optimisers take besides tensors and the learning rate."""
-    found = set()
+    names = set()
     for optimizer in optimizers:
-        found |= set(inspect.signature(optimizer).parameters) - {"params", "lr", "foreach", "fused", "capturable"}
-    return found - {"maximize", "differentiable", "betas"}
+        names |= set(inspect.signature(optimizer).parameters) - {"params", "lr", "foreach", "fused", "capturable"}
+    return names - {"maximize", "differentiable", "betas"}

@@ -74,8 +74,8 @@ class Dispatch(AbstractContextManager):
 
     def free(self) -> list[str]:
         """Return the tasks that are there and have no trial."""
-        there = set(self._cluster.tasks)
-        return [task for task in self._tasks if task in there and task not in self._flying]
+        present = set(self._cluster.tasks)
+        return [task for task in self._tasks if task in present and task not in self._flying]
 
     def send(self, task: str, number: int, parameters: dict[str, Any]) -> None:
         """Have `task` run this trial; RuntimeError when the cluster is closed, ValueError when the task has left."""
@@ -128,12 +128,12 @@ class Dispatch(AbstractContextManager):
             self._cluster.client.unsubscribe_topic(self.id)
             self._tell(forget_study, self.id)
 
-    def _tell(self, what, *arguments):
+    def _tell(self, function, *arguments):
         client = self._cluster.client
 
         async def tell():
-            with suppress(Exception):  # a worker that is away has nothing to end
-                await asyncio.wait_for(client._run(what, *arguments, on_error="ignore"), TRIAL_STOPPED)
+            with suppress(Exception):  # Dask passes on any error of a worker's; one that is away has nothing to end
+                await asyncio.wait_for(client._run(function, *arguments, on_error="ignore"), TRIAL_STOPPED)
 
         client.loop.add_callback(tell)
 

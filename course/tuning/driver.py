@@ -114,11 +114,11 @@ class _Driver:
 
     def _fill(self):
         """Give every free task a trial; say whether there is anything left to wait for."""
-        free, left = self._dispatch.free(), True
+        free, has_trials = self._dispatch.free(), True
         for task in free:
             taken = self._study.next()
             if taken is None:
-                left = False
+                has_trials = False
                 break
             number, self._parameters[number] = taken
             try:
@@ -129,7 +129,7 @@ class _Driver:
             except RuntimeError as error:
                 raise self._gone(error) from error
             self._heard[number] = time.monotonic()
-        return bool(self._dispatch.flying) or left
+        return bool(self._dispatch.flying) or has_trials
 
     def _begun(self, number, attempt):
         if number not in self._dispatch.flying or self._attempt.get(number) == attempt:
@@ -194,21 +194,21 @@ class _Driver:
 
     def _look(self):
         """See how long everyone has been silent; TimeoutError or TuningError when that is too long."""
-        now = time.monotonic()
-        if now - self._looked > TUNING_LOOKS_EVERY + TUNING_STOOD_STILL:  # this process stood still, and knows nothing
-            self._heard, self._someone = dict.fromkeys(self._heard, now), now
-        self._looked = now
+        moment = time.monotonic()
+        if moment - self._looked > TUNING_LOOKS_EVERY + TUNING_STOOD_STILL:  # this process stood still
+            self._heard, self._someone = dict.fromkeys(self._heard, moment), moment
+        self._looked = moment
         self._remaining.show(len(self._dispatch.flying))
         silent = min(self._heard, key=lambda number: self._heard[number], default=None)
-        if silent is not None and now - self._heard[silent] > self._timeout:
+        if silent is not None and moment - self._heard[silent] > self._timeout:
             raise TimeoutError(
                 f"tune(timeout={self._timeout:g}): trial {silent}, {self._shown(silent)}, has said nothing for "
                 f"{self._timeout:g} s on {self._dispatch.flying[silent]}. Look at cluster.log of that task, take fewer "
                 "steps, or allow more seconds."
             )
         if self._dispatch.flying or self._dispatch.free():
-            self._someone = now
-        elif now - self._someone > TRIAL_WORKER_COMES:
+            self._someone = moment
+        elif moment - self._someone > TRIAL_WORKER_COMES:
             raise TuningError(
                 f"no worker task has been there for {TRIAL_WORKER_COMES:g} s; start one, and call tune again"
             )

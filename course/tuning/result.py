@@ -95,12 +95,12 @@ class TuningResult:
 
     def best_so_far(self) -> list[float | None]:
         """Return the best value after each trial, in the order in which they were begun; None before the first."""
-        better, best, found = (max if self.direction == "maximize" else min), None, []
+        better, best, values = (max if self.direction == "maximize" else min), None, []
         for trial in self.trials:
             if trial.state == "done" and trial.value is not None:
                 best = trial.value if best is None else better(best, trial.value)
-            found.append(best)
-        return found
+            values.append(best)
+        return values
 
     def importances(self) -> dict[str, float]:
         """Return how much each searched hyperparameter matters, name to share, the largest first; together they are 1.

@@ -38,55 +38,54 @@ class Space:
         """Return what shows the extent of `name`: its choices, its two ends, or its one value."""
         if name in self.fixed:
             return [self.fixed[name]]
-        one = self.searched[name]
-        if isinstance(one, CategoricalDistribution):
-            return list(one.choices)
-        assert isinstance(one, (FloatDistribution, IntDistribution))
-        return [one.low, one.high]
+        distribution = self.searched[name]
+        if isinstance(distribution, CategoricalDistribution):
+            return list(distribution.choices)
+        assert isinstance(distribution, (FloatDistribution, IntDistribution))
+        return [distribution.low, distribution.high]
 
     def written(self) -> dict[str, str]:
         """Return every name with its range in words, such as `0.001 to 10, log`."""
-        return {name: in_words(one) for name, one in self.searched.items()} | {
-            n: repr(v) for n, v in self.fixed.items()
-        }
+        ranges = {name: in_words(distribution) for name, distribution in self.searched.items()}
+        return ranges | {name: repr(value) for name, value in self.fixed.items()}
 
     def stored(self) -> dict[str, Any]:
         """Return the space as JSON has it."""
-        return {name: distribution_to_json(one) for name, one in self.searched.items()} | {"fixed": self.fixed}
+        return {name: distribution_to_json(own) for name, own in self.searched.items()} | {"fixed": self.fixed}
 
 
-def make_space(given: Mapping[str, Any]) -> Space:
-    """Return the `Space` that `given` describes: name to range, choices, value, or one of Optuna's distributions.
+def make_space(space: Mapping[str, Any]) -> Space:
+    """Return the `Space` that a dict describes: name to range, choices, value, or one of Optuna's distributions.
 
     `(low, high)` is a range, of whole numbers where both ends are; `(low, high, "log")` one over powers of ten; a list
     has choices (strings, numbers, True, False, None); any one of these alone stays the same in all trials. Raises
-    TypeError or ValueError that names the hyperparameter, what was given, and what is legal.
+    TypeError or ValueError that names the hyperparameter, its value, and what is legal.
 
     >>> make_space({"learning_rate": (0.001, 10.0, "log"), "hidden": (10, 200), "optimizer": ["sgd", "adam"]}).written()
     {'learning_rate': '0.001 to 10, log', 'hidden': '10 to 200, whole numbers', 'optimizer': "'sgd' or 'adam'"}
     """
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise TypeError(f'tune(space={given!r}): give a dict, such as {{"learning_rate": (0.001, 10.0, "log")}}.')
+    if not isinstance(space, Mapping) or not all(isinstance(name, str) for name in space):
+        raise TypeError(f'tune(space={space!r}): give a dict, such as {{"learning_rate": (0.001, 10.0, "log")}}.')
     searched: dict[str, BaseDistribution] = {}
     fixed: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in space.items():
         if isinstance(value, _PLAIN):
             fixed[name] = _checked_plain(name, value)
         else:
             searched[name] = _distribution(name, value)
     if not searched:
-        raise ValueError(f"tune(space={given!r}): nothing is searched. Give one name a range or a list of choices.")
+        raise ValueError(f"tune(space={space!r}): nothing is searched. Give one name a range or a list of choices.")
     return Space(searched, fixed)
 
 
-def in_words(one: BaseDistribution) -> str:
+def in_words(distribution: BaseDistribution) -> str:
     """Return a distribution in words."""
-    if isinstance(one, CategoricalDistribution):
-        return " or ".join(repr(choice) for choice in one.choices)
-    assert isinstance(one, (FloatDistribution, IntDistribution))
-    whole = ", whole numbers" if isinstance(one, IntDistribution) else ""
-    step = f", in steps of {one.step:g}" if one.step not in (None, 1) else ""
-    return f"{one.low:g} to {one.high:g}{whole}{step}{', log' if one.log else ''}"
+    if isinstance(distribution, CategoricalDistribution):
+        return " or ".join(repr(choice) for choice in distribution.choices)
+    assert isinstance(distribution, (FloatDistribution, IntDistribution))
+    whole = ", whole numbers" if isinstance(distribution, IntDistribution) else ""
+    step = f", in steps of {distribution.step:g}" if distribution.step not in (None, 1) else ""
+    return f"{distribution.low:g} to {distribution.high:g}{whole}{step}{', log' if distribution.log else ''}"
 
 
 def _distribution(name, value):
@@ -102,14 +101,14 @@ def _distribution(name, value):
 def _choices(name, value):
     if not value:
         raise ValueError(f"tune(space): {name} is an empty list. {_NOTATION}")
-    for one in value:
-        if not isinstance(one, _PLAIN):
+    for choice in value:
+        if not isinstance(choice, _PLAIN):
             raise TypeError(
-                f"tune(space): {name} may be {one!r}, a {type(one).__name__}; a choice is a string, a number, True, "
-                "False or None, since it goes to a worker and into the journal."
+                f"tune(space): {name} may be {choice!r}, a {type(choice).__name__}; a choice is a string, a number, "
+                "True, False or None, since it goes to a worker and into the journal."
             )
-        _checked_plain(name, one)
-    if len({(type(one), one) for one in value}) < len(value):
+        _checked_plain(name, choice)
+    if len({(type(choice), choice) for choice in value}) < len(value):
         raise ValueError(f"tune(space): {name} is {value!r}, which has a choice twice. Leave one out.")
     return CategoricalDistribution(value)
 
@@ -117,7 +116,7 @@ def _choices(name, value):
 def _range(name, value):
     scale = value[2] if len(value) == 3 else "linear"
     numbers = value[:2]
-    if not 2 <= len(value) <= 3 or scale not in ("linear", "log") or not all(_is_number(one) for one in numbers):
+    if not 2 <= len(value) <= 3 or scale not in ("linear", "log") or not all(map(_is_number, numbers)):
         raise ValueError(f"tune(space): {name} is {value!r}. {_NOTATION}")
     low, high = numbers
     if not (math.isfinite(low) and math.isfinite(high)) or not low < high:
@@ -130,8 +129,8 @@ def _range(name, value):
     return kind(low, high, log=scale == "log")
 
 
-def _is_number(one):
-    return isinstance(one, (int, float)) and not isinstance(one, bool)
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _checked_plain(name, value):
@@ -155,49 +154,48 @@ def grid(space: Space, trials: int) -> list[dict[str, Any]]:
 
 
 def _counts(space, trials):
-    counts = {
-        name: _most(one) if isinstance(one, CategoricalDistribution) else 1 for name, one in space.searched.items()
-    }
+    searched = space.searched.items()
+    counts = {name: _most(own) if isinstance(own, CategoricalDistribution) else 1 for name, own in searched}
     if math.prod(counts.values()) > trials:
         raise ValueError(
             f"tune(search='grid', trials={trials}): the choices alone have {math.prod(counts.values())} combinations. "
             "Give as many trials, fewer choices, or search='random'."
         )
-    growing = [name for name, one in space.searched.items() if counts[name] < _most(one)]
+    growing = [name for name, distribution in searched if counts[name] < _most(distribution)]
     while growing:
-        name = min(growing, key=lambda one: counts[one])
+        name = min(growing, key=counts.__getitem__)
         wider = {**counts, name: counts[name] + 1}
         if math.prod(wider.values()) > trials:
             growing.remove(name)  # nothing smaller would fit later either
         else:
             counts = wider
-            growing = [one for one in growing if counts[one] < _most(space.searched[one])]
+            growing = [name for name in growing if counts[name] < _most(space.searched[name])]
     return counts
 
 
-def _most(one):
+def _most(distribution):
     """How many values there are to take: of a float range, without end."""
-    if isinstance(one, CategoricalDistribution):
-        return len(one.choices)
-    if one.step:
-        return min(_FINEST, int((one.high - one.low) / one.step) + 1)
+    if isinstance(distribution, CategoricalDistribution):
+        return len(distribution.choices)
+    if distribution.step:
+        return min(_FINEST, int((distribution.high - distribution.low) / distribution.step) + 1)
     return _FINEST
 
 
-def _spread(one: Any, count: int) -> Sequence[Any]:
+def _spread(distribution: Any, count: int) -> Sequence[Any]:
     """Return `count` values of a distribution, evenly spread, both ends among them; the middle one of one."""
-    if isinstance(one, CategoricalDistribution):
-        return one.choices
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.choices
     shares = [place / (count - 1) for place in range(count)] if count > 1 else [0.5]
-    if one.log:
-        values = [one.low * (one.high / one.low) ** share for share in shares]
+    if distribution.log:
+        values = [distribution.low * (distribution.high / distribution.low) ** share for share in shares]
     else:
-        values = [one.low + (one.high - one.low) * share for share in shares]
-    ends = [min(max(value, one.low), one.high) for value in values]
+        values = [distribution.low + (distribution.high - distribution.low) * share for share in shares]
+    ends = [min(max(value, distribution.low), distribution.high) for value in values]
     if count > 1:
-        ends[-1] = one.high  # as it was given, to the last bit
-    if isinstance(one, FloatDistribution) and one.step is None:
+        ends[-1] = distribution.high  # as it was given, to the last bit
+    if isinstance(distribution, FloatDistribution) and distribution.step is None:
         return ends
-    steps = sorted({round((value - one.low) / one.step) for value in ends})
-    values = [one.low + step * one.step for step in steps]
-    return [int(value) for value in values] if isinstance(one, IntDistribution) else values
+    steps = sorted({round((value - distribution.low) / distribution.step) for value in ends})
+    values = [distribution.low + step * distribution.step for step in steps]
+    return [int(value) for value in values] if isinstance(distribution, IntDistribution) else values

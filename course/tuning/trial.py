@@ -71,8 +71,8 @@ def run_trial(source: Any, job: Job) -> Outcome:
     attempt = uuid.uuid4().hex
     began = time.perf_counter()
 
-    def tell(*what):
-        worker.log_event(job.study, [job.number, attempt, worker.name, *what])
+    def tell(*report):
+        worker.log_event(job.study, [job.number, attempt, worker.name, *report])
 
     def report(step, value):
         reports.append((step, value))
@@ -102,7 +102,7 @@ def stop_trials(study: str, number: int | None, dask_worker: Any = None) -> None
 
 def forget_study(study: str, dask_worker: Any = None) -> None:
     """Run on a worker: forget which trials of the study were stopped."""
-    _stopped(dask_worker).difference_update({one for one in _stopped(dask_worker) if one[0] == study})
+    _stopped(dask_worker).difference_update([trial for trial in _stopped(dask_worker) if trial[0] == study])
 
 
 def _stopped(worker: Any) -> set[tuple[str, int | None]]:
@@ -141,12 +141,12 @@ def made_with(source: Any) -> list[str]:
 def measured(problem: Any, metric: str, parameters: dict[str, Any]) -> float:
     """Return the number called `metric` of `problem.validate`; "loss" of one without is that on a batch of its own."""
     if callable(getattr(problem, "validate", None)):
-        found = problem.validate(parameters)
-        if metric not in found:
+        measures = problem.validate(parameters)
+        if metric not in measures:
             raise ValueError(
-                f"tune(metric={metric!r}): {shown(problem)} validates {', '.join(found)}; take one of these."
+                f"tune(metric={metric!r}): {shown(problem)} validates {', '.join(measures)}; take one of these."
             )
-        return float(found[metric])
+        return float(measures[metric])
     if metric != "loss":
         raise ValueError(f"tune(metric={metric!r}): {shown(problem)} has no validate(parameters), so take 'loss'.")
     import torch
@@ -164,14 +164,14 @@ class _Reporter(Hook):
     def __init__(self, job, measure, report, is_stopped):
         self._every, self._last = math.ceil(job.steps / REPORTS), job.steps
         self._measure, self._report, self._is_stopped = measure, report, is_stopped
-        self._seen = 0
+        self._measured_step = 0
 
     def after_run(self, session: Session, step: Step) -> None:
         if self._is_stopped():
             raise Stopped
-        if step.step == self._seen or (step.step % self._every and step.step != self._last):
+        if step.step == self._measured_step or (step.step % self._every and step.step != self._last):
             return  # of a synchronous update each gradient is told
-        self._seen = step.step
+        self._measured_step = step.step
         value = self._measure(session.parameters())
         if not math.isfinite(value):
             raise NonFiniteError("what was measured", step.step)

@@ -24,10 +24,10 @@ class Remaining:
 
     def show(self, running: int) -> None:
         """Renew the line, now and then; `running`: trials on their way."""
-        now = time.monotonic()
-        if self._line is not None and now >= self._due:
-            self._due = now + self._line.pause(now - self._began)
-            self._line.show(self.text(running, now - self._began))
+        moment = time.monotonic()
+        if self._line is not None and moment >= self._due:
+            self._due = moment + self._line.pause(moment - self._began)
+            self._line.show(self.text(running, moment - self._began))
 
     def text(self, running: int, seconds: float) -> str:
         """Return the line after so many `seconds`, with `running` trials on their way."""

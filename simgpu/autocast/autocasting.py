@@ -42,14 +42,16 @@ def autocasting() -> Iterator[None]:
         forget_casts()
 
 
-def treated() -> Iterator[tuple[OpOverload, Callable]]:
-    """Yield (op, how its call is prepared) for every op that autocast treats, of those that this torch knows."""
-    known = {*torch._C._dispatch_get_all_op_names()}
-    for names, prepare in _LISTS:
-        for name in names:
-            full = f"aten::{name}"
-            if full in known and (names is lists.RECURRENT or _has_kernel(full, "AutocastCUDA")):
-                yield _op(name), prepare
+@cache
+def treated() -> list[tuple[OpOverload, Callable]]:
+    """Return (op, how its call is prepared) for every op that autocast treats, of those that this torch has."""
+    of_torch = {*torch._C._dispatch_get_all_op_names()}
+    return [
+        (_op(name), prepare)
+        for names, prepare in _LISTS
+        for name in names
+        if f"aten::{name}" in of_torch and (names is lists.RECURRENT or _has_kernel(f"aten::{name}", "AutocastCUDA"))
+    ]
 
 
 def _op(name):
@@ -89,23 +91,23 @@ def _float32(func, args, kwargs):
 
 def _float32_unless_told(func, args, kwargs):
     place = _place_of_dtype(func)
-    told = args[place] if len(args) > place else kwargs.get("dtype")
-    if told is not None or not is_castable(args[0]):
+    dtype = args[place] if len(args) > place else kwargs.get("dtype")
+    if dtype is not None or not is_castable(args[0]):
         return func, args, kwargs
     return func, args[:place], {**kwargs, "dtype": torch.float32}
 
 
 @cache
 def _place_of_dtype(func):
-    return [one.name for one in func._schema.arguments].index("dtype")
+    return [argument.name for argument in func._schema.arguments].index("dtype")
 
 
-def _told_float32(func, args, kwargs):
+def _with_dtype(func, args, kwargs):
     if not is_castable(args[0]):
         return func, args, kwargs
-    left_out = [one.default_value for one in func._schema.arguments[len(args) :]]
+    defaults = [argument.default_value for argument in func._schema.arguments[len(args) :]]
     other = _op(lists.TOLD_FLOAT32[f"{func._opname}.{func._overloadname}"])
-    return other, (*args, *left_out), {**kwargs, "dtype": torch.float32}
+    return other, (*args, *defaults), {**kwargs, "dtype": torch.float32}
 
 
 def _widest(func, args, kwargs):
@@ -124,7 +126,7 @@ _LISTS = (
     (lists.RECURRENT, _lower),
     (lists.FLOAT32, _float32),
     (lists.FLOAT32_UNLESS_TOLD, _float32_unless_told),
-    (lists.TOLD_FLOAT32, _told_float32),
+    (lists.TOLD_FLOAT32, _with_dtype),
     (lists.WIDEST, _widest),
     (lists.BANNED, _banned),
 )

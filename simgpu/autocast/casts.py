@@ -20,7 +20,7 @@ def is_castable(value: Any) -> bool:
     if not isinstance(value, DeviceTensor):
         if not isinstance(value, Tensor) or not _functorch.is_functorch_wrapped_tensor(value):
             return False
-        if not any(isinstance(one, DeviceTensor) for one in _inside(value)):
+        if not any(isinstance(inner, DeviceTensor) for inner in _inside(value)):
             return False
     return value.is_floating_point() and value.dtype is not torch.float64
 
@@ -36,19 +36,19 @@ def cast(value: Any, dtype: torch.dtype) -> Any:
     if isinstance(value, Tensor):
         return _cast(value, dtype) if value.dtype is not dtype and is_castable(value) else value
     if isinstance(value, (tuple, list)):
-        return type(value)(cast(one, dtype) for one in value)
+        return type(value)(cast(item, dtype) for item in value)
     if isinstance(value, dict):
-        return {name: cast(one, dtype) for name, one in value.items()}
+        return {name: cast(item, dtype) for name, item in value.items()}
     return value
 
 
 def _cast(tensor, dtype):
     if not _is_weight(tensor) or dtype is not torch.get_autocast_dtype("cuda"):
         return _to_copy(tensor, dtype=dtype)
-    known = _CASTS.get(id(tensor))
-    if known is None:
-        known = _CASTS[id(tensor)] = tensor, _to_copy(tensor, dtype=dtype)
-    return known[1]
+    entry = _CASTS.get(id(tensor))
+    if entry is None:
+        entry = _CASTS[id(tensor)] = tensor, _to_copy(tensor, dtype=dtype)
+    return entry[1]
 
 
 def _is_weight(tensor):

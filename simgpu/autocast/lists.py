@@ -13,7 +13,7 @@ LOWER = frozenset(
     "cudnn_convolution_transpose".split()
 )
 
-#: Run in the lower precision, because cuDNN runs them, whose op autocast treats so (ATen/cudnn/AutocastRNN.cpp).
+#: Run in the lower precision: cuDNN runs them, and autocast lowers its op (ATen/cudnn/AutocastRNN.cpp).
 RECURRENT = frozenset(
     f"{name}.{form}" for name in ("lstm", "gru", "rnn_tanh", "rnn_relu") for form in ("input", "data")
 )
@@ -36,7 +36,7 @@ FLOAT32_UNLESS_TOLD = frozenset(
     "linalg_matrix_norm.str_ord sum sum.dim_IntList".split()
 )
 
-#: Have no `dtype`: another op, which has one, is called in its place and told float32.
+#: Have no argument `dtype`: an op that has one is called in their place, with float32.
 TOLD_FLOAT32 = {"norm.Scalar": "norm.ScalarOpt_dtype", "norm.ScalarOpt_dim": "norm.ScalarOpt_dim_dtype"}
 
 #: Run in the widest precision among their inputs.

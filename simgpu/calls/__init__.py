@@ -1,1 +1,1 @@
-"""What a program calls, before torch dispatches it: functions told a device, moves, and those that mix devices."""
+"""Calls of a program before torch dispatches them: functions with a `device`, moves, functions that mix devices."""

@@ -34,15 +34,15 @@ def common_device(args: tuple, kwargs: dict) -> torch.device | None:
 
 def any_simulated(args: tuple, kwargs: dict) -> bool:
     """Return whether a tensor among the arguments is simulated."""
-    return any(isinstance(one, DeviceTensor) for one in (*tensors_in(args), *tensors_in(kwargs)))
+    return any(isinstance(value, DeviceTensor) for value in (*tensors_in(args), *tensors_in(kwargs)))
 
 
-def left_at_home(made: Any, args: tuple, kwargs: dict) -> bool:
+def left_at_home(result: Any, args: tuple, kwargs: dict) -> bool:
     """Return whether a function made a plain tensor: one that is not an argument of its own."""
-    if type(made) is not Tensor and type(made) not in _SEVERAL:
+    if type(result) is not Tensor and type(result) not in _SEVERAL:
         return False
-    plain = [one for one in tensors_in((made,)) if type(one) is Tensor and not _wraps(one)]
-    return any(all(one is not given for given in (*tensors_in(args), *tensors_in(kwargs))) for one in plain)
+    plain = [tensor for tensor in tensors_in((result,)) if type(tensor) is Tensor and not _wraps(tensor)]
+    return any(all(tensor is not argument for argument in (*tensors_in(args), *tensors_in(kwargs))) for tensor in plain)
 
 
 def _wraps(tensor):

@@ -24,13 +24,15 @@ def own_functions() -> Iterator[tuple[Any, str, Any]]:
 
 def _noting(original):
     def apply(cls, *args, **kwargs):
-        made = original.__get__(None, cls)(*args, **kwargs)  # a class method, of Python or, in torch 2.15, of C++
-        results = made if type(made) is tuple else (made,)
-        if any(isinstance(one, DeviceTensor) for one in (*args, *results)):
-            node = next((one.grad_fn for one in results if isinstance(one, Tensor) and one.grad_fn is not None), None)
+        output = original.__get__(None, cls)(*args, **kwargs)  # a class method, of Python or, in torch 2.15, of C++
+        results = output if type(output) is tuple else (output,)
+        if any(isinstance(value, DeviceTensor) for value in (*args, *results)):
+            node = next(
+                (value.grad_fn for value in results if isinstance(value, Tensor) and value.grad_fn is not None), None
+            )
             if isinstance(node, BackwardCFunction):
                 node.places = _places(args), _places(results)
-        return made
+        return output
 
     return apply
 
@@ -45,15 +47,19 @@ def _placing(original):
         places = getattr(node, "places", None)
         if places is None:
             return original(node, *gradients)
-        given, made = places
+        input_places, output_places = places
         gradients = tuple(
-            placed(one, place) if isinstance(one, Tensor) and place is not None and one.device != place else one
-            for one, place in zip(gradients, made, strict=True)
+            placed(gradient, place)
+            if isinstance(gradient, Tensor) and place is not None and gradient.device != place
+            else gradient
+            for gradient, place in zip(gradients, output_places, strict=True)
         )
-        found = original(node, *gradients)
-        for index, (one, place) in enumerate(zip(found if type(found) is tuple else (found,), given, strict=False)):
-            if isinstance(one, Tensor) and place is not None and one.device != place and one.dim():
-                raise RuntimeError(invalid_gradient(one.device, place, node.name(), index))
-        return found
+        returned = original(node, *gradients)
+        for index, (gradient, place) in enumerate(
+            zip(returned if type(returned) is tuple else (returned,), input_places, strict=False)
+        ):
+            if isinstance(gradient, Tensor) and place is not None and gradient.device != place and gradient.dim():
+                raise RuntimeError(invalid_gradient(gradient.device, place, node.name(), index))
+        return returned
 
     return apply

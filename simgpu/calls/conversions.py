@@ -1,4 +1,4 @@
-"""Functions that take a tensor elsewhere or write one into another, told apart from torch's own by where things lie."""
+"""Functions that move a tensor or write one into another; torch's own run where no simulated device is concerned."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -49,19 +49,19 @@ def to(tensor: Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Tensor:
 
 def _names_cuda(first=None, *args, device=None, other=None, **kwargs):
     """Return whether the arguments of `.to` name a device of type cuda."""
-    for named in (first, device, other):
-        kind = type(named)
-        if kind is torch.dtype or named is None:
+    for target in (first, device, other):
+        kind = type(target)
+        if kind is torch.dtype or target is None:
             continue
-        if kind is str and named.startswith("cuda") or kind is int or isinstance(named, DeviceTensor):
+        if kind is str and target.startswith("cuda") or kind is int or isinstance(target, DeviceTensor):
             return True
-        if isinstance(named, torch.device) and named.type == "cuda":
+        if isinstance(target, torch.device) and target.type == "cuda":
             return True
     return False
 
 
 def plain_form(args: tuple, kwargs: dict) -> tuple:
-    """Return the arguments of `.to` with another tensor, or an index, said as a device; changes `kwargs` likewise."""
+    """Return the arguments of `.to` with a device in place of another tensor or an index; changes `kwargs` likewise."""
     if type(kwargs.get("device")) is int:
         kwargs["device"] = torch.device("cuda", kwargs["device"])
     if args and isinstance(args[0], Tensor):
@@ -126,7 +126,7 @@ def as_tensor(original: Callable, data: Any, *args: Any, **kwargs: Any) -> Tenso
     if isinstance(data, DeviceTensor) or isinstance(data, Tensor) and _names_cuda(device):
         return _converted(original, data, **kwargs)
     if type(data) in (list, tuple):
-        data = _told_numbers(data)
+        data = _with_numbers(data)
     if not _names_cuda(device):
         if kwargs.get("pin_memory"):
             return mark(original(data, **{name: value for name, value in kwargs.items() if name != "pin_memory"}))
@@ -135,18 +135,18 @@ def as_tensor(original: Callable, data: Any, *args: Any, **kwargs: Any) -> Tenso
         raise RuntimeError(not_pinned())
     device, needs_gradient = state.device_of(device), kwargs.pop("requires_grad", False)
     with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # as on CUDA, no log sees these
-        made = original(data, **{**kwargs, "device": _CPU})
+        tensor = original(data, **{**kwargs, "device": _CPU})
     with _quiet():
-        made = torch.ops.aten.lift_fresh(gathered(made.clone() if original is _asarray else made, device))
-    return made.requires_grad_(needs_gradient)
+        tensor = torch.ops.aten.lift_fresh(gathered(tensor.clone() if original is _asarray else tensor, device))
+    return tensor.requires_grad_(needs_gradient)
 
 
-def _told_numbers(data):
+def _with_numbers(data):
     """Return nested lists with numbers in place of simulated tensors of one element: each is waited for, as on CUDA."""
     if type(data) in (list, tuple):
         if data and type(data[0]) in (int, float):
-            return data if _are_numbers(map(type, data)) else [*map(_told_numbers, data)]
-        return [*map(_told_numbers, data)]
+            return data if _are_numbers(map(type, data)) else [*map(_with_numbers, data)]
+        return [*map(_with_numbers, data)]
     if not isinstance(data, DeviceTensor):
         return data
     if data.numel() != 1:
@@ -159,8 +159,8 @@ def _converted(original, data, device=None, dtype=None, copy=None, requires_grad
     if original.__name__ == "tensor":
         data, copy = data.detach(), True
     device = data.device if device is None else device
-    made = to(data, device, dtype or data.dtype, copy=bool(copy))
-    return made.requires_grad_() if requires_grad else made
+    converted = to(data, device, dtype or data.dtype, copy=bool(copy))
+    return converted.requires_grad_() if requires_grad else converted
 
 
 def copy_(tensor: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -259,8 +259,8 @@ def set_(tensor: Tensor, source: Any = None, *args: Any, **kwargs: Any) -> Tenso
     if isinstance(source, Tensor) and source.device != tensor.device:
         raise RuntimeError(other_storage(source.device, tensor.device))
     if isinstance(tensor, DeviceTensor) and stored is None:  # another's memory, or none
-        given = (read(source),) if isinstance(source, DeviceTensor) else ()
-        numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), *given, *args, **kwargs)
+        memory = (read(source),) if isinstance(source, DeviceTensor) else ()
+        numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), *memory, *args, **kwargs)
         set_data(tensor, type(tensor)(numbers, tensor.where, tensor.simulation))
         return tensor
     if stored is not None and stored.device.type == "cuda":

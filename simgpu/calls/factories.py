@@ -38,14 +38,14 @@ def made_on(func: OpOverload, args: Sequence, kwargs: dict, where: torch.device,
     capture = None if simulation.as_usual else simulation.context.captured(where.index)
     if capture is not None and func is not torch.ops.aten.lift_fresh.default:
         return capture.op(call, func, args, kwargs, inner, kwargs)
-    made = carried_out(func, plan, inner, kwargs, call)
-    if not isinstance(made, torch.Tensor) or made.layout != torch.strided:
-        return made
+    result = carried_out(func, plan, inner, kwargs, call)
+    if not isinstance(result, torch.Tensor) or result.layout != torch.strided:
+        return result
     if func is torch.ops.aten.lift_fresh.default:  # Python's numbers, gathered on the host
-        simulation.clock.copy(None, where.index, made.nbytes)
+        simulation.clock.copy(None, where.index, result.nbytes)
     elif not plan.view:
-        simulation.clock.run(where.index, work_of(func, inner, kwargs, made), plan.name)
-    return put(made, where, simulation)
+        simulation.clock.run(where.index, work_of(func, inner, kwargs, result), plan.name)
+    return put(result, where, simulation)
 
 
 def make(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulation: Simulation) -> Any:
@@ -53,13 +53,13 @@ def make(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulat
     options = {**kwargs, "device": _CPU}
     if options.pop("pin_memory", False):
         raise RuntimeError(not_pinned())
-    made = make_inside(func, args, options, where, simulation)
-    if isinstance(made, DeviceTensor) or not isinstance(made, torch.Tensor):
-        return made
-    if made.layout != torch.strided:
-        raise NotImplementedError(not_dense(made.layout))
-    needs_gradient = made.requires_grad  # it shares memory with NumPy, or an op's `out`: nothing was dispatched
-    return move(made.detach(), where).requires_grad_(needs_gradient)
+    result = make_inside(func, args, options, where, simulation)
+    if isinstance(result, DeviceTensor) or not isinstance(result, torch.Tensor):
+        return result
+    if result.layout != torch.strided:
+        raise NotImplementedError(not_dense(result.layout))
+    needs_gradient = result.requires_grad  # it shares memory with NumPy, or an op's `out`: nothing was dispatched
+    return move(result.detach(), where).requires_grad_(needs_gradient)
 
 
 def make_inside(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulation: Simulation) -> Any:

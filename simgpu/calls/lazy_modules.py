@@ -52,8 +52,8 @@ def _new(original):
 
 def _deepcopy(original):
     def __deepcopy__(self, memo):
-        made = original(self, memo)
-        return moved(made, self.device) if self.device.type == "cuda" else made
+        copied = original(self, memo)
+        return moved(copied, self.device) if self.device.type == "cuda" else copied
 
     return __deepcopy__
 
@@ -63,9 +63,9 @@ def _materialize(original):
         place = device_of(getattr(self, "place", self.data.device) if device is None else device)
         if place.type != "cuda":
             return original(self, shape, place, dtype)
-        made = torch.empty(shape, device=place, dtype=dtype or self.data.dtype)
+        tensor = torch.empty(shape, device=place, dtype=dtype or self.data.dtype)
         if isinstance(self, torch.nn.Parameter):
-            made = torch.nn.Parameter(made, self.requires_grad)
-        torch.utils.swap_tensors(self, made)
+            tensor = torch.nn.Parameter(tensor, self.requires_grad)
+        torch.utils.swap_tensors(self, tensor)
 
     return materialize

@@ -71,10 +71,10 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
 
 def _dressed(numbers, where, simulation):
     """Return a simulated tensor for one op; lazily conjugated numbers don't show, or C++ would dress them anew."""
-    made = simulation.tensor_class(numbers, where, simulation)
-    torch._C._set_conj(made, False)
-    torch._C._set_neg(made, False)
-    return made
+    tensor = simulation.tensor_class(numbers, where, simulation)
+    torch._C._set_conj(tensor, False)
+    torch._C._set_neg(tensor, False)
+    return tensor
 
 
 def gathered(numbers: Tensor, device: torch.device) -> Tensor:

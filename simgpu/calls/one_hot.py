@@ -17,5 +17,5 @@ def one_hot(classes: Tensor, num_classes: int = -1) -> Tensor:
         num_classes = int(classes.max()) + 1
     elif num_classes < 1:
         raise RuntimeError("num_classes should be positive")  # of ATen/native/Onehot.cpp
-    made = torch.zeros((*classes.shape, num_classes), dtype=torch.int64, device=classes.device)
-    return made.scatter_(-1, classes.unsqueeze(-1), 1)
+    encoded = torch.zeros((*classes.shape, num_classes), dtype=torch.int64, device=classes.device)
+    return encoded.scatter_(-1, classes.unsqueeze(-1), 1)

@@ -23,25 +23,25 @@ def is_composed(func: Callable) -> bool:
     )
 
 
-def copied_out(func: Callable, args: tuple, kwargs: dict, made: Any) -> Any:
-    """Return the `out` of `kwargs`, a tensor or several, with numbers and shape of `made`, which `func` gave.
+def copied_out(func: Callable, args: tuple, kwargs: dict, result: Any) -> Any:
+    """Return the `out` of `kwargs`, a tensor or several, with numbers and shape of `result`, which `func` gave.
 
     One of another size takes the order in memory that torch's own would: that of a run on the plain numbers.
     """
     out = kwargs["out"]
-    several, results = ((out,), (made,)) if isinstance(out, torch.Tensor) else (tuple(out), tuple(made))
-    for one, numbers in zip(several, results, strict=True):
-        if not torch.can_cast(numbers.dtype, one.dtype):
-            raise RuntimeError(f"Expected out tensor to have dtype {numbers.dtype}, but got {one.dtype} instead")
-    if any(one.shape != numbers.shape for one, numbers in zip(several, results, strict=True)):
-        for one, numbers, plain in zip(several, results, _plainly(func, args, kwargs), strict=True):
-            if one.shape != numbers.shape:
-                one.resize_(numbers.shape)
+    several, results = ((out,), (result,)) if isinstance(out, torch.Tensor) else (tuple(out), tuple(result))
+    for target, numbers in zip(several, results, strict=True):
+        if not torch.can_cast(numbers.dtype, target.dtype):
+            raise RuntimeError(f"Expected out tensor to have dtype {numbers.dtype}, but got {target.dtype} instead")
+    if any(target.shape != numbers.shape for target, numbers in zip(several, results, strict=True)):
+        for target, numbers, plain in zip(several, results, _plainly(func, args, kwargs), strict=True):
+            if target.shape != numbers.shape:
+                target.resize_(numbers.shape)
                 if plain.shape == numbers.shape:  # torch's ihfftn may forget its `out`
-                    one.as_strided_(plain.shape, plain.stride())
-    for one, numbers in zip(several, results, strict=True):
-        one.copy_(numbers)
-    return out if isinstance(out, torch.Tensor) or type(made) is type(out) else type(made)(out)
+                    target.as_strided_(plain.shape, plain.stride())
+    for target, numbers in zip(several, results, strict=True):
+        target.copy_(numbers)
+    return out if isinstance(out, torch.Tensor) or type(result) is type(out) else type(result)(out)
 
 
 def _plainly(func, args, kwargs):
@@ -54,7 +54,7 @@ def _plainly(func, args, kwargs):
         return torch.empty(0, dtype=value.dtype, device="cpu")
 
     with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction(), torch.no_grad():
-        named = {name: value for name, value in kwargs.items() if name != "out"}
-        args, named = tree_map(plain, (args, named))
-        made = func(*args, **named, out=tree_map(unsized, kwargs["out"]))
-    return (made,) if isinstance(made, torch.Tensor) else tuple(made)
+        options = {name: value for name, value in kwargs.items() if name != "out"}
+        args, options = tree_map(plain, (args, options))
+        result = func(*args, **options, out=tree_map(unsized, kwargs["out"]))
+    return (result,) if isinstance(result, torch.Tensor) else tuple(result)

@@ -1,7 +1,7 @@
-"""Functions that torch's C++ can't hand to the dispatcher for a simulated device: answered here for CPU tensors too.
+"""Replacements of torch's functions that C++ can't hand to the dispatcher for a simulated device, for CPU tensors too.
 
 `.to("cuda")` of a CPU tensor would end in its CUDA libraries, and `device=1` is refused where no accelerator was
-compiled in. Each answer looks whether a call concerns a simulated device, and otherwise is the original's call.
+compiled in. Each replacement calls the original where no simulated device is concerned.
 """
 
 import functools
@@ -39,13 +39,18 @@ _MAKERS = ("tensor", "as_tensor", "asarray")
 _ANYWHERE = {"dtype", "requires_grad"}
 _are_numbers = {int, float, bool, complex}.issuperset
 _dtype = torch.dtype
-#: Whether `.to` is told of dtypes and the CPU alone; no flags, which are equal to the numbers of GPUs.
-_stays = {None, "cpu", torch.device("cpu"), *(one for one in vars(torch).values() if type(one) is _dtype)}.issuperset
+#: Whether the arguments of `.to` are dtypes and the CPU alone; flags are not among them: True equals the index 1.
+_stays = {
+    None,
+    "cpu",
+    torch.device("cpu"),
+    *(value for value in vars(torch).values() if type(value) is _dtype),
+}.issuperset
 _PLAIN = {Tensor, Parameter}  # of which none is on a simulated device, or without a size yet
 
 
 class _Gradient(property):
-    """Answers for `Tensor.grad`, and for what torch's compiler asks of a getter: its name, and whose it is."""
+    """The property `Tensor.grad`, with the two attributes that torch's compiler reads of a getter: name and class."""
 
     __name__ = "grad"
     __objclass__ = torch._C.TensorBase
@@ -73,8 +78,8 @@ def answered(tensor_class: type) -> Iterator[None]:
         torch_function.forget()
         constructors -= makers
         as_they_are -= getters
-        for one in names:
-            del scripted[one]
+        for function_id in names:
+            del scripted[function_id]
 
 
 def _answers(tensor_class):
@@ -84,7 +89,7 @@ def _answers(tensor_class):
         yield Tensor, name, _method(getattr(Tensor, name), handler)
     for name in _MAKERS:
         yield torch, name, _maker(getattr(torch, name))
-    for owner, name in _told():
+    for owner, name in _taking_a_device():
         yield owner, name, _factory(getattr(owner, name))
     for name in ("_to_dlpack", "_to_dlpack_versioned", "to_dlpack"):
         for owner in (torch._C, torch, torch.utils.dlpack):
@@ -97,7 +102,7 @@ def _answers(tensor_class):
     yield Tensor, "grad", _Gradient(Tensor.grad.__get__, conversions.set_grad, Tensor.grad.__delete__)
 
 
-def _told():
+def _taking_a_device():
     """Yield (owner, name) of the functions and methods that take a `device` or a `generator`."""
     for name in sorted(_taking("device", "generator")):
         for owner, names in ((torch, torch._C._VariableFunctions), (Tensor, torch._C.TensorBase)):
@@ -114,7 +119,7 @@ def _taking(*arguments):
         packet, _, overload = name.partition(".")
         if space == "aten" and packet not in names:
             schema = torch._C._get_schema(f"aten::{packet}", overload)
-            if any(one.name in arguments for one in schema.arguments):
+            if any(argument.name in arguments for argument in schema.arguments):
                 names.add(packet)
     return names
 
@@ -164,7 +169,7 @@ def _maker(original):
 
 def _is_plain(data):
     """Return whether lists in lists have Python's numbers in them alone."""
-    return _are_numbers(map(type, data)) or all(type(one) is list and _is_plain(one) for one in data)
+    return _are_numbers(map(type, data)) or all(type(item) is list and _is_plain(item) for item in data)
 
 
 def _factory(original):

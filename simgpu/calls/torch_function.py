@@ -1,4 +1,4 @@
-"""What a program calls, before torch runs it: factories told `device="cuda:0"`, moves, and ops that mix devices."""
+"""`__torch_function__` of simulated tensors: factories with `device="cuda:0"`, moves, ops that mix devices."""
 
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -59,39 +59,41 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
     if kwargs and kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], _first_device(args))
     if kwargs and kwargs.get("out") is not None and is_composed(func):
-        made = run(func, args, {name: value for name, value in kwargs.items() if name != "out"})
-        return copied_out(func, args, kwargs, made)
+        result = run(func, args, {name: value for name, value in kwargs.items() if name != "out"})
+        return copied_out(func, args, kwargs, result)
     try:
         with _of_host_unheeded() if _autocast("cpu") else _quiet():
-            made = func(*args, **kwargs) if kwargs else func(*args)
+            result = func(*args, **kwargs) if kwargs else func(*args)
     except RuntimeError as error:
         if not refused(error):
             raise
         if common_device(args, kwargs or {}) is None:
             raise reworded(error, func, args) from None  # here: a function that raised what it is given would keep it
-        made = _REFUSED
-    return _checked(func, args, kwargs or {}, made)
+        result = _REFUSED
+    return _checked(func, args, kwargs or {}, result)
 
 
-def _checked(func, args, kwargs, made):
-    """Return what a function has made of simulated tensors, on their device.
+def _checked(func, args, kwargs, result):
+    """Return the result of a function of simulated tensors, on their device.
 
-    Where it is a plain tensor, or two were not let together, C++ has made a tensor of its own on the C++ device: the
-    function runs again, and what it makes is put where its arguments are. What stays at home then is refused.
+    A plain tensor, or a refusal of two devices, means that C++ made a tensor of its own on the C++ device: the function
+    runs again, and the tensors that it makes are put where its arguments are. A result that is still plain is refused.
     """
-    if made is not _REFUSED and not left_at_home(made, args, kwargs):
-        return made
+    if result is not _REFUSED and not left_at_home(result, args, kwargs):
+        return result
     where = common_device(args, kwargs)
     if where is not None:
-        made = make_inside(func, args, kwargs, where, state.active())
-    if left_at_home(made, args, kwargs) and func.__name__ not in _ONLY_SIZES and any_simulated(args, kwargs):
-        device = next(one.device for one in (*tensors_in(args), *tensors_in(kwargs)) if isinstance(one, DeviceTensor))
+        result = make_inside(func, args, kwargs, where, state.active())
+    if left_at_home(result, args, kwargs) and func.__name__ not in _ONLY_SIZES and any_simulated(args, kwargs):
+        device = next(
+            tensor.device for tensor in (*tensors_in(args), *tensors_in(kwargs)) if isinstance(tensor, DeviceTensor)
+        )
         raise RuntimeError(left_behind(func.__name__, device))
-    return made
+    return result
 
 
 def _on_device(func, args, kwargs, device, simulation):
-    """Run a function that is told a device, by its caller or by `torch.set_default_device`."""
+    """Run a function with a device, given by its caller or by `torch.set_default_device`."""
     device = state.device_of(device)
     if kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], device)
@@ -134,21 +136,21 @@ def of_class(cls: type, func: Callable, types: Any, args: tuple = (), kwargs: di
             direct = _DIRECT[func] = _is_direct(func)
         if direct:
             try:
-                made = _disabled(func, types, args)
-                if type(made) is cls:
-                    return made
+                result = _disabled(func, types, args)
+                if type(result) is cls:
+                    return result
             except RuntimeError as error:
                 if not refused(error):
                     raise
                 if common_device(args, {}) is None:
                     raise reworded(error, func, args) from None
-                made = _REFUSED
-            return _checked(func, args, {}, made)
+                result = _REFUSED
+            return _checked(func, args, {}, result)
     return run(func, args, kwargs)
 
 
 def forget() -> None:
-    """Drop what is known of functions: those that a simulation put in place of torch's own go with it."""
+    """Forget which functions are direct: those that a simulation put in place of torch's own end with it."""
     _DIRECT.clear()
     _BODIES.clear()
 

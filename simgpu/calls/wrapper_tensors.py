@@ -20,36 +20,36 @@ _CLAIM = "simulated_device"  # the attribute in which such a tensor keeps the de
 @contextmanager
 def wrappers() -> Iterator[None]:
     """Within the `with`, tensors that wrap simulated ones say that they are on the device of these."""
-    told: dict[type, dict[str, Any]] = {}  # class -> what it had of the attributes that tell a device
-    changes: list = [(Tensor, "_make_wrapper_subclass", staticmethod(_made(Tensor._make_wrapper_subclass, told)))]
+    added: dict[type, dict[str, Any]] = {}  # class -> what it had of the attributes that tell a device
+    changes: list = [(Tensor, "_make_wrapper_subclass", staticmethod(_making(Tensor._make_wrapper_subclass, added)))]
     if torch.distributed.is_available():
         mesh = torch.distributed.device_mesh.DeviceMesh
-        changes.append((mesh, "__init__", _meshed(mesh.__init__, told)))
+        changes.append((mesh, "__init__", _meshed(mesh.__init__, added)))
     try:
         with replaced(changes):
             yield
     finally:
-        for cls, names in told.items():
+        for cls, names in added.items():
             for name in names:
                 delattr(cls, name)
 
 
-def _made(original, told):
+def _making(original, added):
     @functools.wraps(original)
     def make(cls, size, *args, **options):
         device = options.get("device")
         if device is None or (place := device_of(device)).type != "cuda":
             return original(cls, size, *args, **options)
-        made = original(cls, size, *args, **{**options, "device": "cpu"})
-        setattr(made, _CLAIM, place)
-        _tell(cls, lambda self: self.__dict__.get(_CLAIM), told)
-        return made
+        tensor = original(cls, size, *args, **{**options, "device": "cpu"})
+        setattr(tensor, _CLAIM, place)
+        _tell(cls, lambda self: self.__dict__.get(_CLAIM), added)
+        return tensor
 
     return make
 
 
-def _meshed(original, told):
-    """Return a mesh's `__init__`: whoever makes one will make DTensors, whose C++ asks C++ for the device."""
+def _meshed(original, added):
+    """Return a mesh's `__init__`: its program will make DTensors, and their C++ reads the device in C++."""
 
     @functools.wraps(original)
     def init(self, device_type, *args, **options):
@@ -57,16 +57,16 @@ def _meshed(original, told):
         if device_type == "cuda":
             from torch.distributed.tensor import DTensor
 
-            _tell(DTensor, lambda tensor: tensor._local_tensor.device, told)
+            _tell(DTensor, lambda tensor: tensor._local_tensor.device, added)
 
     return init
 
 
-def _tell(cls: type, where_of: Callable[[Any], torch.device | None], told: dict) -> None:
+def _tell(cls: type, where_of: Callable[[Any], torch.device | None], added: dict) -> None:
     """Let `cls` say `where_of(tensor)` where it says nothing of its own about devices; None is C++'s answer."""
-    if cls in told:
+    if cls in added:
         return
-    told[cls] = {}
+    added[cls] = {}
 
     def place(tensor):
         where = where_of(tensor)
@@ -80,5 +80,5 @@ def _tell(cls: type, where_of: Callable[[Any], torch.device | None], told: dict)
     }
     for name, answer in answers.items():
         if getattr(cls, name) is getattr(Tensor, name):
-            told[cls][name] = answer
+            added[cls][name] = answer
             setattr(cls, name, answer)

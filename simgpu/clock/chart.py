@@ -1,4 +1,4 @@
-"""Who was busy, and when: a clock's spans as lanes of text, for a terminal or a notebook."""
+"""A picture of a clock's spans: what kept each lane busy, and when, as text for a terminal or a notebook."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,5 +40,5 @@ def chart(spans: Sequence[Span], title: str, label: str) -> Chart:
         for place in range(first, min(max(last, first + 1), _WIDTH)):
             lanes[span.lane][place] = _SIGNS.get(span.what, "?")
     lines = [f"{lane:<16}{''.join(signs)}" for lane, signs in lanes.items()]
-    legend = ", ".join(f"{sign} {what}" for what, sign in _SIGNS.items())
+    legend = ", ".join(f"{sign} {kind}" for kind, sign in _SIGNS.items())
     return Chart("\n".join([title, *lines, f"{seconds_in_words(length)}, {label}: {legend}"]))

@@ -34,10 +34,10 @@ class Engine:
         else:
             insort(self._taken, (start, stop))
 
-    def take(self, earliest: float, seconds: float, now: float) -> float:
-        """Take the first gap from `earliest` on and return its start; `now` is the host's time, never later."""
+    def take(self, earliest: float, seconds: float, host_time: float) -> float:
+        """Take the first gap from `earliest` on and return its start; `host_time` is the host's time, never later."""
         taken = self._taken
-        while taken and taken[0][1] <= now:
+        while taken and taken[0][1] <= host_time:
             del taken[0]
         if earliest < self.end:
             start = self.gap(earliest, seconds)
@@ -50,9 +50,9 @@ class Engine:
             taken.append((earliest, stop))
         return earliest
 
-    def forget(self, now: float) -> None:
-        """Drop what is over by `now`: nothing is handed over in the past, so no gap there will be filled."""
-        while self._taken and self._taken[0][1] <= now:
+    def forget(self, host_time: float) -> None:
+        """Drop what is over by `host_time`: nothing is handed over in the past, so no gap there will be filled."""
+        while self._taken and self._taken[0][1] <= host_time:
             del self._taken[0]
 
 

@@ -1,4 +1,4 @@
-"""The modelled clock: what a host and its GPUs would be busy with, and until when, had they the speeds of a model.
+"""The modelled clock: when a host and its GPUs would start and finish each op and copy at the speeds of a model.
 
 Pure Python, no torch and no real seconds: a program's ops and copies are handed to `run` and `copy`, and the same
 program always gives the same times. The rules, all of them:
@@ -46,27 +46,29 @@ class ModelledClock:
         self._mine = OfThread()
         self._queues: WeakSet[Queue] = WeakSet()
         self._spans: deque[tuple] = deque(maxlen=SPANS)
-        self._known: dict[Work, float] = {}  # `Work` -> seconds on the device: a program repeats itself
+        self._seconds_of: dict[Work, float] = {}  # `Work` -> seconds on the device: a program repeats itself
         self._launch = model.launch
         self._set_engines()
         self._defaults = [self._queue(index, 0) for index in range(count)]
         self._streams = 0
         self.resets = 0  # how often the clock was reset: marks of before mean nothing after
         self.host = 0.0
-        self.on_wait: Callable[[], None] | None = None  # called whenever the host has waited, or asked
+        self.on_wait: Callable[[], None] | None = (
+            None  # called whenever the host has waited for an event, or queried one
+        )
 
     def run(self, index: int, work: Work, name: str = "op") -> float:
         """Hand `work` (a `Work`) to the current stream of device `index`; return the device's seconds for it.
 
         Work of no operations and no bytes (a view) costs nothing.
         """
-        seconds = self._known.get(work)
+        seconds = self._seconds_of.get(work)
         if seconds is None:
             if not (work.flops or work.bytes):
                 return 0.0
-            if len(self._known) > 4096:
-                self._known.clear()
-            seconds = self._known[work] = self.model.seconds(work)
+            if len(self._seconds_of) > 4096:
+                self._seconds_of.clear()
+            seconds = self._seconds_of[work] = self.model.seconds(work)
         mine, launch = self._mine, self._launch
         queue = mine.streams.get(index) or self._defaults[index]
         with self._lock:  # what `_spend` and `_book` do, at a third of their time: this is done for every op
@@ -226,12 +228,12 @@ class ModelledClock:
         self._queues.add(queue)
         return queue
 
-    def _spend(self, what, seconds, name):
+    def _spend(self, kind, seconds, name):
         start, self.host = self.host, self.host + seconds
         if seconds:
-            self._spans.append(("host", what, start, self.host, name, 0))
+            self._spans.append(("host", kind, start, self.host, name, 0))
 
-    def _book(self, queues, engines, seconds, what, name):
+    def _book(self, queues, engines, seconds, kind, name):
         """Put work at the first moment that is free for its streams and its engines; return when it is done."""
         for engine in engines:
             engine.forget(self.host)
@@ -239,7 +241,7 @@ class ModelledClock:
         start = common_gap(engines, earliest, seconds)
         for engine in engines:
             engine.book(start, seconds)
-            self._spans.append((engine.lane, what, start, start + seconds, name, queues[0].number))
+            self._spans.append((engine.lane, kind, start, start + seconds, name, queues[0].number))
         for queue in queues:
             queue.ready = start + seconds
         return start + seconds

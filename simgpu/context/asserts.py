@@ -1,8 +1,8 @@
-"""What CUDA's kernels assert of numbers that no one has looked at before: indices, classes, probabilities.
+"""What CUDA's kernels assert of the values they read: indices, classes, probabilities.
 
-The CPU's ops look at them and raise at once. CUDA's host doesn't know them: its kernel asserts, and the error is told
-when the host next waits. So an op of the CPU that has raised is looked at here: if that was for a number that a kernel
-asserts, the number is replaced by one that it takes, for another run. What the op gives then means nothing.
+The CPU's ops check them and raise at once. CUDA's host doesn't know them: its kernel asserts, and the error is raised
+when the host next waits. So when an op of the CPU has raised, its arguments are checked here: a value that a kernel
+would refuse is replaced by a legal one, and the op runs again. Its result then means nothing.
 
 The assertions are those of aten/src/ATen/native/cuda: IndexKernel.cu, Indexing.cu, ScatterGatherKernel.cu, Loss.cu,
 NLLLoss2d.cu, EmbeddingBag.cu, MaxUnpooling.cu, Distributions.cu, MultinomialKernel.cu, TensorCompare.cu.
@@ -27,7 +27,7 @@ _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 class Failed(NamedTuple):
     """An assertion that failed, in words, and what stands in the place of the op's plain arguments."""
 
-    said: str
+    words: str
     args: list
 
 
@@ -36,11 +36,11 @@ def failed(name: str, args: list) -> Failed | None:
 
     Nothing is changed.
     """
-    found = _CHECKS[name](args)
-    if found is None:
+    failure = _CHECKS[name](args)
+    if failure is None:
         return None
-    said, position, value = found
-    return Failed(f"{name}: {said}", [*args[:position], value, *args[position + 1 :]])
+    words, position, value = failure
+    return Failed(f"{name}: {words}", [*args[:position], value, *args[position + 1 :]])
 
 
 def is_mask(index: Any) -> bool:
@@ -60,9 +60,9 @@ def _outside(index, low, high):
     return (least if least < low else most), _aten.masked_fill.Scalar(index, bad, 0)
 
 
-def _told(assertion, number, high, what="index"):
-    there = f"0 to {high - 1} are there" if high > 0 else "none is there"
-    return f"Assertion {assertion} failed: {what} {number}, where {there}."
+def _out_of_range(assertion, number, high, noun="index"):
+    legal = f"0 to {high - 1} are there" if high > 0 else "none is there"
+    return f"Assertion {assertion} failed: {noun} {number}, where {legal}."
 
 
 def _index(position: int, assertion: str, size: Callable[[list], int | None], negative: bool = False) -> Callable:
@@ -73,8 +73,8 @@ def _index(position: int, assertion: str, size: Callable[[list], int | None], ne
         if not isinstance(index, Tensor):
             return None
         high = size(args)
-        found = None if high is None else _outside(index, -high if negative else 0, high)
-        return found and (_told(assertion, found[0], high), position, found[1])
+        outside = None if high is None else _outside(index, -high if negative else 0, high)
+        return outside and (_out_of_range(assertion, outside[0], high), position, outside[1])
 
     return check
 
@@ -97,17 +97,17 @@ def _indices(args):
     """Check of `index` and `index_put`: each index against its own dimension; a mask takes as many as it has."""
     if len(args) > 3 and args[3] and not (len(args) > 4 and args[4]):
         return None  # accumulating, CUDA looks at the indices on the host: the CPU's own error is right
-    dim, repaired, said = 0, list(args[1]), None
+    dim, repaired, words = 0, list(args[1]), None
     for place, index in enumerate(args[1]):
         mask = is_mask(index)
         if index is not None and not mask:
             high = _size(args[0], dim)
-            found = _outside(index, -high, high) if high else None  # of nothing: refused on the host
-            if found is not None:
-                repaired[place] = found[1]
-                said = said or _told(_WRAPPED, found[0], high, f"in dimension {dim} index")
+            outside = _outside(index, -high, high) if high else None  # of nothing: refused on the host
+            if outside is not None:
+                repaired[place] = outside[1]
+                words = words or _out_of_range(_WRAPPED, outside[0], high, f"in dimension {dim} index")
         dim += index.dim() if mask else 1
-    return said and (said, 1, repaired)
+    return words and (words, 1, repaired)
 
 
 def _classes(position):
@@ -121,10 +121,10 @@ def _classes(position):
         looked = target
         if not 0 <= ignored < classes and not target.is_meta:
             looked = _aten.masked_fill.Scalar(target, _aten.eq.Scalar(target, ignored), 0)
-        found = _outside(looked, 0, classes)
-        if found is None:
+        outside = _outside(looked, 0, classes)
+        if outside is None:
             return None
-        return _told("`t >= 0 && t < n_classes`", found[0], classes, "class"), position, found[1]
+        return _out_of_range("`t >= 0 && t < n_classes`", outside[0], classes, "class"), position, outside[1]
 
     return check
 
@@ -136,7 +136,7 @@ def _numbers(position: int, assertion: str, low: float, high: float) -> Callable
         values = args[position] if len(args) > position else None
         if not isinstance(values, Tensor) or values.is_meta or not values.numel() or values.is_complex():
             return None
-        least, most = (one.item() for one in _aten.aminmax.default(values))
+        least, most = (bound.item() for bound in _aten.aminmax.default(values))
         if least >= low and most <= high:  # not so for NaN
             return None
         wrong = most if least >= low else least
@@ -150,14 +150,14 @@ def _multinomial(args):
     weights = args[0]
     if weights.is_meta or not weights.numel():
         return None
-    least, most = (one.item() for one in _aten.aminmax.default(weights))
+    least, most = (bound.item() for bound in _aten.aminmax.default(weights))
     if not (least >= 0 and most < math.inf):
         wrong = most if least >= 0 else least
         return f"Assertion {_PROBABILITIES} failed: one is {wrong}.", 0, _aten.ones_like.default(weights)
     if _aten.amin.default(_aten.sum.dim_IntList(weights, [-1])).item() > 0:
         return None
-    said = "Assertion `invalid multinomial distribution (sum of probabilities <= 0)` failed."
-    return said, 0, _aten.ones_like.default(weights)
+    words = "Assertion `invalid multinomial distribution (sum of probabilities <= 0)` failed."
+    return words, 0, _aten.ones_like.default(weights)
 
 
 def _asserted(args):

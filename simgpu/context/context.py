@@ -1,6 +1,7 @@
 """A process's context on its simulated GPUs: lost once a device-side assert has failed, and busy while it captures."""
 
 import linecache
+import logging
 import os
 import sys
 import warnings
@@ -12,6 +13,7 @@ import torch
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.messages import device_assert, untold_assert
 
+_log = logging.getLogger(__name__)
 _CODE = 710  # cudaErrorAssert
 _FOLDERS = tuple(f"{folder}{os.sep}" for folder in (Path(torch.__file__).parent, Path(__file__).parents[1]))
 
@@ -47,7 +49,7 @@ class Capture(Protocol):
 class Context:
     """The context of the simulation `owner`: `lost` after a device-side assert; `capture` is the graph being captured.
 
-    A failed assert is told when the host has waited for it, as on CUDA; then each call raises the same error.
+    A failed assert is raised when the host has waited for it, as on CUDA; then each call raises the same error.
     """
 
     def __init__(self, owner: Owner):
@@ -71,20 +73,21 @@ class Context:
         self.capture = capture
         self._set()
 
-    def failed(self, index: int, said: str, place: str) -> None:
-        """Note that an assert has failed in the work last given to device `index`: `said` of it, made at `place`.
+    def failed(self, index: int, words: str, place: str) -> None:
+        """Note that an assert has failed in the work last given to device `index`: `words` of it, made at `place`.
 
         With CUDA_LAUNCH_BLOCKING=1 raises the error at once.
         """
         clock = self._owner.clock
         if self.fault is None:
-            self.fault = Fault(f"{said}\n{place}", clock.current_stream(index).ready, clock.resets)
+            self.fault = Fault(f"{words}\n{place}", clock.current_stream(index).ready, clock.resets)
             self._set()
+            _log.warning("a device-side assert failed on cuda:%d, its context is lost: %s at %s", index, words, place)
         if os.environ.get("CUDA_LAUNCH_BLOCKING") == "1":
             clock.synchronize(index)
 
     def waited(self) -> None:
-        """Raise what is now known, the host having waited: that this isn't allowed in a capture, or a failed assert."""
+        """Raise, after the host has waited, the error of a wait in a capture or of a failed assert."""
         if self.capture is not None:
             self.capture.refuse_wait()
         fault, clock = self.fault, self._owner.clock
@@ -105,7 +108,7 @@ class Context:
         self._set()
 
     def end(self) -> None:
-        """Warn of an assert that failed and that nothing has waited for: the program has not been told."""
+        """Warn of an assert that failed and that nothing has waited for: no call has raised it."""
         if self.fault is not None and not self.lost:
             warnings.warn(untold_assert(self.fault.words), RuntimeWarning, stacklevel=3)
         self.capture = None

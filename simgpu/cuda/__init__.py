@@ -1,1 +1,1 @@
-"""torch.cuda while GPUs are simulated: its driver, streams and generators, and what is refused."""
+"""torch.cuda while GPUs are simulated: devices, streams, generators, graphs, NCCL, and what is refused."""

@@ -1,4 +1,4 @@
-"""DistributedDataParallel's buckets, which torch's C++ makes out of our sight: in the memory and on the clock."""
+"""DistributedDataParallel's buckets, which torch's C++ makes unseen by Python: their memory and their time."""
 
 import functools
 import weakref
@@ -28,7 +28,7 @@ def buckets() -> Iterator[None]:
     try:
         # C++ calls it for a bucket; no build of torch has a kernel on that key
         library.impl("allreduce_", reducers.reduced, "AutogradCPU", with_keyset=True)
-        owners.Reducer = reducers.made(before["Reducer"])
+        owners.Reducer = reducers.with_memory(before["Reducer"])
         owners._register_comm_hook = reducers.hooked(before["_register_comm_hook"])
         yield
     finally:
@@ -44,17 +44,17 @@ class _Reducers:
         self._places: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # reducer -> its device
         self._of_groups: dict[str, torch.device] = {}  # a group's name -> the device of its last reducer
 
-    def made(self, original: Callable) -> Callable:
+    def with_memory(self, original: Callable) -> Callable:
         """Return `original`, which makes a reducer, with memory for its buckets."""
 
         @functools.wraps(original, updated=())
         def reducer(parameters, indices, sizes, group, *args):
-            made = original(parameters, indices, sizes, group, *args)
-            if parameters and all(isinstance(one, DeviceTensor) for one in parameters):
-                where = self._places[made] = self._of_groups[group.group_name] = parameters[0].where
+            instance = original(parameters, indices, sizes, group, *args)
+            if parameters and all(isinstance(parameter, DeviceTensor) for parameter in parameters):
+                where = self._places[instance] = self._of_groups[group.group_name] = parameters[0].where
                 if not _are_gradients_views(args):
-                    weakref.finalize(made, _taken(parameters, indices, where).clear)
-            return made
+                    weakref.finalize(instance, _taken(parameters, indices, where).clear)
+            return instance
 
         return reducer
 
@@ -72,14 +72,14 @@ class _Reducers:
 
     def reduced(self, keys: Any, tensors: Any, group: Any, *args: Any) -> Any:
         """Add a bucket up over all processes, as without simulated GPUs, and tell the clock."""
-        made = torch.ops.c10d.allreduce_.default.redispatch(
+        work = torch.ops.c10d.allreduce_.default.redispatch(
             keys & torch._C._after_autograd_keyset, tensors, group, *args
         )
-        if torch._C._current_graph_task_id() != -1 and not any(isinstance(one, DeviceTensor) for one in tensors):
+        if torch._C._current_graph_task_id() != -1 and not any(isinstance(tensor, DeviceTensor) for tensor in tensors):
             where = self._of_groups.get(torch.distributed.ProcessGroup.unbox(group).group_name)
             if where is not None:
-                booked(required(), where, sum(one.nbytes for one in tensors), "all-reduce of a bucket")
-        return made
+                booked(required(), where, sum(tensor.nbytes for tensor in tensors), "all-reduce of a bucket")
+        return work
 
 
 def _are_gradients_views(args):
@@ -109,7 +109,7 @@ class Bucket:
 
     def gradients(self) -> list[Tensor]:
         """Return the gradients, views of the buffer."""
-        return [self._placed(one) for one in self._bucket.gradients()]
+        return [self._placed(gradient) for gradient in self._bucket.gradients()]
 
     def set_buffer(self, tensor: Tensor) -> None:
         """Take `tensor` for the buffer."""

@@ -1,4 +1,4 @@
-"""What torch.cuda.get_device_properties tells of a simulated GPU: name, compute capability, multiprocessors, memory."""
+"""The properties of a simulated GPU: its name, compute capability, multiprocessors and memory."""
 
 from dataclasses import dataclass
 

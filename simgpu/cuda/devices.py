@@ -55,7 +55,7 @@ class Driver:
         return self.memory.account(self.legal(self.current() if index < 0 else index))
 
     def free_and_total(self, index: int) -> tuple[int, int]:
-        """Return the bytes that no one reserves and all bytes: what cudaMemGetInfo tells."""
+        """Return the unreserved bytes and all bytes, as cudaMemGetInfo does."""
         account = self.account(index)
         return account.total - account.reserved, account.total
 
@@ -65,7 +65,7 @@ class Driver:
         account.limit = int(fraction * account.total)
 
     def properties(self, index: int) -> DeviceProperties:
-        """Return what torch.cuda.get_device_properties tells of a device."""
+        """Return the properties of a device, as torch.cuda.get_device_properties does."""
         return properties_of(self.clock.model, self.legal(index))
 
     def empty_cache(self) -> None:

@@ -18,11 +18,11 @@ class DeviceGenerator(_ORIGINAL):
     """A generator whose `device` is a simulated GPU; seeds, states and draws are those of a CPU generator."""
 
     def __new__(cls, device):
-        made = super().__new__(cls, "cpu")
-        made._where = torch.device(device)
-        _BELONGS[made._cdata] = made._where
-        weakref.finalize(made, _BELONGS.pop, made._cdata, None).atexit = False
-        return made
+        generator = super().__new__(cls, "cpu")
+        generator._where = torch.device(device)
+        _BELONGS[generator._cdata] = generator._where
+        weakref.finalize(generator, _BELONGS.pop, generator._cdata, None).atexit = False
+        return generator
 
     def __init__(self, device: "torch.device | str"):
         pass  # __new__ has taken the device; torch's own __init__ would read it as a CUDA generator's
@@ -48,8 +48,8 @@ class Randomness:
 
     def __init__(self, count: int):
         self.defaults = tuple(DeviceGenerator(torch.device("cuda", index)) for index in range(count))
-        for made in self.defaults:
-            made.manual_seed(torch.initial_seed())
+        for generator in self.defaults:
+            generator.manual_seed(torch.initial_seed())
 
     def generator(self, index: int) -> DeviceGenerator:
         """Return the default generator of GPU `index`, on which an op draws that is given no generator."""
@@ -68,11 +68,11 @@ def check_generator(generator: torch.Generator, device: "torch.device | str") ->
     """
     if not isinstance(generator, _ORIGINAL):
         return
-    found = device_of(generator).type
-    if found != torch.device(device).type:
+    kind = device_of(generator).type
+    if kind != torch.device(device).type:
         # The text of ATen's check_generator (ATen/core/Generator.h).
         wanted = torch.device(device).type
-        raise RuntimeError(f"Expected a '{wanted}' device type for generator but found '{found}'")
+        raise RuntimeError(f"Expected a '{wanted}' device type for generator but found '{kind}'")
 
 
 class _KnowsEveryGenerator(type):
@@ -98,6 +98,6 @@ class Generator(metaclass=_KnowsEveryGenerator):
 
 
 def _rebuilt(device, state):
-    made = DeviceGenerator(device)
-    made.set_state(state)
-    return made
+    generator = DeviceGenerator(device)
+    generator.set_state(state)
+    return generator

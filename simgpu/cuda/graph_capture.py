@@ -1,4 +1,4 @@
-"""What a CUDA graph holds: the ops of a capture, in their order, with the very memory that they read and write.
+"""The capture of a CUDA graph: its ops in their order, with the very memory that they read and write.
 
 While it is captured an op runs on the CPU like any other: the shapes of its results are known then. At the end all that
 the ops wrote is put back, and new tensors hold NaN (0, where there is none): on CUDA, a capture runs nothing. A replay
@@ -86,13 +86,13 @@ class Tape:
         """Remember the state of `generator` from before the capture: it draws at each replay, not now."""
         self._generators.setdefault(generator._cdata, (generator, generator.get_state()))
 
-    def op(self, call: Call, func: OpOverload, args: tuple, kwargs: dict, inner: list, named: dict) -> Any:
-        """Capture an op as torch dispatches it, `inner` and `named` its arguments' numbers; return its results."""
+    def op(self, call: Call, func: OpOverload, args: tuple, kwargs: dict, inner: list, options: dict) -> Any:
+        """Capture an op as torch dispatches it, `inner` and `options` its arguments' numbers; return its results."""
         plan = call.plan
         if plan.waits and (not plan.indices or any(map(asserts.is_mask, inner[1]))):
             self.refuse_wait()
-        if plan.random and named.get("generator") is not None:
-            self.remember_state(named["generator"])
+        if plan.random and options.get("generator") is not None:
+            self.remember_state(options["generator"])
         for target in (*written_to(func, args, kwargs), *(inner[place] for place in _WRITES.get(plan.name, ()))):
             if target is not None:
                 self.write(getattr(target, "numbers", target))
@@ -100,39 +100,41 @@ class Tape:
         on = Call(call.cls, plan)  # not the call itself: it has a tensor of the program
         on.where, on.simulation = call.where, call.simulation
 
-        def run(inner, named):
-            return attempted(func, plan, inner, named, on)
+        def run(inner, options):
+            return attempted(func, plan, inner, options, on)
 
-        made, _ = run(inner, named)
-        result = results_of(call, args, kwargs, made)
+        numbers, _ = run(inner, options)
+        result = results_of(call, args, kwargs, numbers)
         if not plan.view:
-            work = work_of(func, inner, named, made)
+            work = work_of(func, inner, options, numbers)
             seconds = self.simulation.model.seconds(work) if work.flops or work.bytes else 0.0
             line = program_line() if plan.asserts else ""
-            self.add(run, (inner, named), made, result, (args, kwargs), ("compute", seconds, plan.name), line)
+            self.add(run, (inner, options), numbers, result, (args, kwargs), ("compute", seconds, plan.name), line)
         return result
 
-    def add(self, run: Callable, given: tuple, made: Any, result: Any, known: Any, part: tuple, line: str = "") -> None:
-        """Note a step: `run(*given)`, of plain arguments, which `made` plain tensors, whose `result` is on the device.
+    def add(
+        self, run: Callable, arguments: tuple, numbers: Any, result: Any, shown: Any, part: tuple, line: str = ""
+    ) -> None:
+        """Note a step: `run(*arguments)` makes `numbers`, plain tensors; their `result` is on the device.
 
-        What is among the arguments `known` is no new tensor. `part` is what the clock is told, `line` the program's.
+        A result that is among `shown`, the arguments as the program gave them, is no new tensor. `part` is what the
+        clock is told, `line` the program's.
         """
-        old = {id(value) for value in tree_leaves(known)}
-        shared = {
-            _storage(one) for one in tree_leaves(given) if isinstance(one, Tensor)
-        }  # `_unsafe_view` gives it back
-        arguments = self._places.noted(given)
-        kept = []
-        for place, (plain, value) in enumerate(zip(tree_leaves(made), tree_leaves(result), strict=True)):
-            numbers = getattr(value, "numbers", value)
-            if isinstance(plain, Tensor) and id(value) not in old and _storage(numbers) not in shared:
-                kept.append((place, self._places.new(numbers)))
-        self.steps.append(Step(run, arguments, kept, part, line))
+        old = {id(value) for value in tree_leaves(shown)}
+        # `_unsafe_view` gives its argument back
+        shared = {_storage(value) for value in tree_leaves(arguments) if isinstance(value, Tensor)}
+        places = self._places.noted(arguments)
+        outputs = []
+        for place, (plain, value) in enumerate(zip(tree_leaves(numbers), tree_leaves(result), strict=True)):
+            plain_result = getattr(value, "numbers", value)
+            if isinstance(plain, Tensor) and id(value) not in old and _storage(plain_result) not in shared:
+                outputs.append((place, self._places.new(plain_result)))
+        self.steps.append(Step(run, places, outputs, part, line))
 
     def write(self, target: Tensor) -> None:
         """Note that the step that is added next writes to the plain tensor `target`."""
         key = (_storage(target), target.storage_offset(), target.shape, target.stride())
-        if not self._places.made(target) and key not in self._before:
+        if not self._places.holds(target) and key not in self._before:
             self._before[key] = target, _clone(target)
 
     def finish(self) -> None:
@@ -155,12 +157,12 @@ class Tape:
         """Run all steps, in their order: one launch on the clock. After a failed assert the others don't run."""
         failed, parts, step = None, [], None
         with hidden():
-            for step, given in self._places.replayed(self.steps):
-                made, failed = step.run(*given)
+            for step, arguments in self._places.replayed(self.steps):
+                numbers, failed = step.run(*arguments)
                 parts.append(step.part)
                 if failed is not None:
                     break
-                self._places.put(step, tree_leaves(made))
+                self._places.put(step, tree_leaves(numbers))
         self.simulation.clock.replay(self.index, [part for part in parts if part[1]], "CUDA graph")
         if failed is not None:
             self.simulation.context.failed(self.index, failed, step.line)

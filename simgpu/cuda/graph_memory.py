@@ -1,4 +1,4 @@
-"""Where the tensors of a CUDA graph lie: in memory that the program has, or in the graph's own."""
+"""The memory of a CUDA graph's tensors: storages that the program still holds, and the graph's own."""
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -25,20 +25,21 @@ class Place(NamedTuple):
 
 @dataclass
 class Step:
-    """An op of a graph: `run(*given)` returns what it makes, and the words of an assert that fails, or None.
+    """An op of a graph: `run(*arguments)` returns what it makes, and the words of an assert that fails, or None.
 
-    `given`: its plain arguments, those made in the capture as `Place`s.
-    `kept`: where among its results each new tensor is, and its `Place`. `part`: engine, seconds, name, for the clock.
+    `arguments`: its plain arguments, those made in the capture as `Place`s.
+    `outputs`: where among its results each new tensor is, and its `Place`.
+    `part`: engine, seconds and name, for the clock.
     `line`: the program's, if its kernel asserts. `last`: storages not needed after it.
     """
 
     run: Callable[..., Any]
-    given: Any
-    kept: list[tuple[int, Any]]
+    arguments: Any
+    outputs: list[tuple[int, Any]]
     part: tuple[str, float, str]
     line: str
     last: list[int] = field(default_factory=list)
-    bound: bool = False  # whether no `Place` is left in `given`
+    bound: bool = False  # whether no `Place` is left in `arguments`
 
 
 class Places:
@@ -48,10 +49,10 @@ class Places:
         self._numbers: dict[int, tuple[int, weakref.ref]] = {}  # address of a storage -> its number, and itself
         self._count = 0
         self._first: dict[int, Place] = {}  # number -> the tensor that it was made for
-        self._kept: dict[int, Any] = {}  # number -> storage that the program still had at the end
-        self._now: dict[int, Any] = {}  # number -> storage during a replay
+        self._held: dict[int, Any] = {}  # number -> storage that the program still had at the end
+        self._replayed: dict[int, Any] = {}  # number -> storage during a replay
 
-    def made(self, tensor: Tensor) -> bool:
+    def holds(self, tensor: Tensor) -> bool:
         """Return whether a plain tensor lies in memory that the capture has made."""
         return self._number(tensor) is not None
 
@@ -65,72 +66,76 @@ class Places:
         self._first.setdefault(place.number, place)
         return place
 
-    def noted(self, given: Any) -> Any:
+    def noted(self, arguments: Any) -> Any:
         """Return arguments with a `Place` for each plain tensor that the capture has made."""
-        return tree_map(lambda one: self._place(one) if isinstance(one, Tensor) and self.made(one) else one, given)
+        return tree_map(
+            lambda value: self._place(value) if isinstance(value, Tensor) and self.holds(value) else value, arguments
+        )
 
     def settle(self, steps: Sequence[Step]) -> list[Tensor]:
         """Take hold of the storages that the program still has, at the end; return a tensor of the whole of each."""
         for number, storage in self._numbers.values():
             alive = storage()
             if alive is not None:
-                self._kept[number] = alive
+                self._held[number] = alive
         self._numbers.clear()
-        seen: set[int] = set(self._kept)
+        needed_later: set[int] = set(self._held)
         for step in reversed(steps):
-            used = {one.number for one in _places([step.given, [place for _, place in step.kept]])}
-            step.last = [*(used - seen)]
-            seen |= used
-            step.given = self._bound(step.given, self._kept)
-            step.bound = not any(_places(step.given))
-            step.kept = [(at, self._bound(place, self._kept)) for at, place in step.kept]
-        return [self._bound(self._first[number], self._kept) for number in self._kept]
+            used = {place.number for place in _places([step.arguments, [output for _, output in step.outputs]])}
+            step.last = [*(used - needed_later)]
+            needed_later |= used
+            step.arguments = self._bound(step.arguments, self._held)
+            step.bound = not any(_places(step.arguments))
+            step.outputs = [(at, self._bound(output, self._held)) for at, output in step.outputs]
+        return [self._bound(self._first[number], self._held) for number in self._held]
 
     def replayed(self, steps: Sequence[Step]) -> Iterator[tuple[Step, Any]]:
         """Yield each step with its arguments; what `put` was given of it before is in its memory by then."""
-        self._now = {}
+        self._replayed = {}
         for step in steps:
-            yield step, step.given if step.bound else self._bound(step.given, self._now)
+            yield step, step.arguments if step.bound else self._bound(step.arguments, self._replayed)
             for number in step.last:
-                self._now.pop(number, None)
+                self._replayed.pop(number, None)
 
     def put(self, step: Step, leaves: Sequence[Any]) -> None:
         """Put what a step has made, `leaves`, where the program has it, or into the graph's own memory."""
-        for at, place in step.kept:
-            made = leaves[at]
+        for at, place in step.outputs:
+            numbers = leaves[at]
             if isinstance(place, Tensor):
-                if made.data_ptr() != place.data_ptr() or not made.numel():
-                    _copy(place, made)
+                if numbers.data_ptr() != place.data_ptr() or not numbers.numel():
+                    _copy(place, numbers)
             else:
-                made = _clone(made) if made._is_zerotensor() else made
-                self._now[place.number] = made.untyped_storage()
+                numbers = _clone(numbers) if numbers._is_zerotensor() else numbers
+                self._replayed[place.number] = numbers.untyped_storage()
 
-    def _bound(self, given, storages):
+    def _bound(self, arguments, storages):
         return tree_map(
-            lambda one: _tensor(one, storages[one.number]) if type(one) is Place and one.number in storages else one,
-            given,
-            is_leaf=lambda one: type(one) is Place,
+            lambda value: (
+                _tensor(value, storages[value.number]) if type(value) is Place and value.number in storages else value
+            ),
+            arguments,
+            is_leaf=lambda value: type(value) is Place,
         )
 
     def _number(self, tensor):
         storage = tensor.untyped_storage()
-        known = self._numbers.get(storage._cdata)
-        return known[0] if known is not None and known[1]() is storage else None  # not one at a reused address
+        entry = self._numbers.get(storage._cdata)
+        return entry[0] if entry is not None and entry[1]() is storage else None  # not one at a reused address
 
     def _place(self, tensor):
         return Place(self._number(tensor), tensor.dtype, tensor.storage_offset(), tensor.shape, tensor.stride())
 
 
 def _tensor(place, storage):
-    made = torch.ops.aten.empty.memory_format([0], dtype=place.dtype, device=torch.device("cpu"))
-    return _set(made, storage, place.offset, place.shape, place.stride)
+    tensor = torch.ops.aten.empty.memory_format([0], dtype=place.dtype, device=torch.device("cpu"))
+    return _set(tensor, storage, place.offset, place.shape, place.stride)
 
 
 def _places(value):
     if type(value) is Place:
         yield value
     elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _places(one)
+        for item in value:
+            yield from _places(item)
     elif isinstance(value, dict):
         yield from _places(value.values())

@@ -101,14 +101,14 @@ class Graph:
         return self._pool
 
     def register_generator_state(self, generator: torch.Generator) -> None:
-        """Let `generator` draw anew at each replay; one that an op of the capture is given does so anyhow."""
+        """Let `generator` draw anew at each replay; a generator that a captured op is given does so by itself."""
         self._generators.append(generator)
 
     def enable_debug_mode(self) -> None:
-        """Do nothing: there is nothing of a driver's to show."""
+        """Do nothing: there is no driver's graph to show."""
 
     def debug_dump(self, debug_path: str) -> None:
-        """Raise RuntimeError: the graph of a driver is none of simulated GPUs."""
+        """Raise RuntimeError: simulated GPUs have no driver's graph to print."""
         raise RuntimeError(f"CUDAGraph.debug_dump({debug_path!r}): simulated GPUs do not do this. It needs a real one.")
 
     def raw_cuda_graph(self) -> int:
@@ -117,9 +117,9 @@ class Graph:
 
     raw_cuda_graph_exec = raw_cuda_graph
 
-    def _captured(self, asked):
+    def _captured(self, call):
         if self._tape is None:
-            raise RuntimeError(f"{asked} without a preceding successful capture.")
+            raise RuntimeError(f"{call} without a preceding successful capture.")
         return self._tape
 
 
@@ -139,7 +139,7 @@ def _leaving(original):
     def __exit__(self, *error):
         try:
             original(self, *error)
-        except Exception:
+        except Exception:  # an error of CUDA's, or its warning of an empty graph that a program's filter raises
             self.stream_ctx.__exit__(*error)  # torch leaves the program on the stream of the failed capture
             raise
 

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,6 +15,7 @@ from simgpu.messages import no_backend
 from simgpu.ops.collectives import of_work
 from simgpu.state import active
 
+_log = logging.getLogger(__name__)
 #: Take tensors, which NCCL wants on GPUs.
 _COLLECTIVES = (
     "all_reduce all_reduce_coalesced broadcast reduce all_gather all_gather_single all_gather_into_tensor "
@@ -23,7 +25,7 @@ _COLLECTIVES = (
 
 
 def answers() -> Iterator[tuple[Any, str, Any]]:
-    """Yield (owner, name, value) for the functions of torch.distributed that are asked for NCCL."""
+    """Yield (owner, name, value) for the functions of torch.distributed that take or report a backend."""
     if not torch.distributed.is_available():
         return
     from torch.distributed import distributed_c10d
@@ -59,49 +61,50 @@ class Groups:
 
     def __init__(self, get_backend: Callable):
         self._get_backend = get_backend
-        self._named: dict[str, str] = {}  # a group's name -> "nccl"
+        self._backends: dict[str, str] = {}  # a group's name -> "nccl"
         self._only: set[str] = set()  # names of groups that have no other backend
 
     def started(self, original: Callable) -> Callable:
-        """Return `original`, which starts a group, with gloo where NCCL is asked for."""
+        """Return `original`, which starts a group, with gloo in place of NCCL."""
         signature = inspect.signature(original)
 
         @functools.wraps(original)
         def start(*args, **kwargs):
-            given = signature.bind(*args, **kwargs).arguments
-            named = str(given.get("backend") or "").lower()
-            follows = "ranks" in signature.parameters and not named and "nccl" in self.get_backend()
-            if "nccl" not in named and not follows:
+            arguments = signature.bind(*args, **kwargs).arguments
+            backend = str(arguments.get("backend") or "").lower()
+            follows = "ranks" in signature.parameters and not backend and "nccl" in self.get_backend()
+            if "nccl" not in backend and not follows:
                 return original(*args, **kwargs)
-            given["backend"] = "gloo"
-            given.pop("device_id", None)  # it binds NCCL's communicator; gloo has none for a device
-            given.pop("pg_options", None)
-            made = original(**given)
-            group = torch.distributed.group.WORLD if made is None else made
+            arguments["backend"] = "gloo"
+            arguments.pop("device_id", None)  # it binds NCCL's communicator; gloo has none for a device
+            arguments.pop("pg_options", None)
+            created = original(**arguments)
+            group = torch.distributed.group.WORLD if created is None else created
             if isinstance(group, torch.distributed.ProcessGroup):  # not so where this rank isn't in it
-                self._named[group.group_name] = "nccl"
-                if follows or named == "nccl":  # not "cpu:gloo,cuda:nccl"
+                self._backends[group.group_name] = "nccl"
+                if follows or backend == "nccl":  # not "cpu:gloo,cuda:nccl"
                     self._only.add(group.group_name)
-            if made is None and torch.distributed.get_rank() == 0:
+                _log.info("process group %s of backend %s: gloo carries it", group.group_name, backend or "nccl")
+            if created is None and torch.distributed.get_rank() == 0:
                 print("simgpu: NCCL among simulated GPUs: gloo carries its collectives.", file=sys.stderr)
-            return made
+            return created
 
         return start
 
     def get_backend(self, group: Any = None) -> str:
         """Return the backend's name as the program gave it."""
-        asked = torch.distributed.group.WORLD if group is None else group
-        return self._named.get(getattr(asked, "group_name", "")) or self._get_backend(group)
+        chosen = torch.distributed.group.WORLD if group is None else group
+        return self._backends.get(getattr(chosen, "group_name", "")) or self._get_backend(group)
 
     def checked(self, original: Callable) -> Callable:
         """Return `original`, a collective, which refuses a CPU tensor where the group has NCCL alone, as that does."""
 
         @functools.wraps(original)
         def collective(*args, **kwargs):
-            given = tree_leaves((args, kwargs))
-            group = next((one for one in given if isinstance(one, torch.distributed.ProcessGroup)), None)
+            leaves = tree_leaves((args, kwargs))
+            group = next((leaf for leaf in leaves if isinstance(leaf, torch.distributed.ProcessGroup)), None)
             if self._is_only(group):
-                away = [one.device.type for one in given if isinstance(one, Tensor) and not one.is_cuda]
+                away = [leaf.device.type for leaf in leaves if isinstance(leaf, Tensor) and not leaf.is_cuda]
                 if away:
                     raise RuntimeError(no_backend(away[0]))
             return original(*args, **kwargs)
@@ -109,7 +112,7 @@ class Groups:
         return collective
 
     def of_objects(self, original: Callable) -> Callable:
-        """Return `original`, which tells where pickled objects are sent from, as of NCCL: from the GPU."""
+        """Return `original`, the device from which pickled objects are sent: with NCCL the GPU."""
 
         @functools.wraps(original)
         def device(group=None):

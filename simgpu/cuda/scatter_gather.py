@@ -32,7 +32,7 @@ def scatter(
 
 def scatter_out(tensor: Tensor, out: Sequence[Tensor], dim: int, streams: Any = None) -> tuple[Tensor, ...]:
     """Write the parts of `tensor` along `dim`, as long as those of `out`, into them."""
-    for part, place in zip(tensor.split([one.size(dim) for one in out], dim), out, strict=True):
+    for part, place in zip(tensor.split([target.size(dim) for target in out], dim), out, strict=True):
         place.copy_(part, non_blocking=True)
     return tuple(out)
 
@@ -45,7 +45,7 @@ def gather(tensors: Sequence[Tensor], dim: int, index: int | None) -> Tensor:
 
 def gather_out(tensors: Sequence[Tensor], out: Tensor, dim: int) -> Tensor:
     """Write `tensors` one after the other into `out` along `dim`."""
-    for place, tensor in zip(out.split([one.size(dim) for one in tensors], dim), tensors, strict=True):
+    for place, tensor in zip(out.split([source.size(dim) for source in tensors], dim), tensors, strict=True):
         place.copy_(tensor, non_blocking=True)
     return out
 

@@ -19,9 +19,9 @@ class Milliseconds(float):
     """Modelled milliseconds: a number in every calculation and format; printed bare, it says what it is."""
 
     def __new__(cls, value, label):
-        made = super().__new__(cls, value)
-        made.label = label
-        return made
+        milliseconds = super().__new__(cls, value)
+        milliseconds.label = label
+        return milliseconds
 
     def __repr__(self):
         return f"{float(self):.6g} ms, {self.label}"

@@ -54,7 +54,7 @@ class _OfCuda(type):
         return f"<class '{cls.__module__}.{cls.__name__}'>"
 
 
-def _made(cls, *args, device=None):
+def _new_tensor(cls, *args, device=None):
     """Return a tensor as the old constructors do: of a size, of a sequence's numbers, or empty."""
     device = "cuda" if device is None else device
     if len(args) == 1 and not isinstance(args[0], (int, torch.Size)):
@@ -66,5 +66,11 @@ def classes() -> Iterator[tuple[Any, str, Any]]:
     """Yield (owner, name, value) for every class of torch that is stood in for."""
     yield torch, "device", Device
     for name, dtype in _KINDS.items():
-        names = {"__new__": _made, "__module__": "torch.cuda", "dtype": dtype, "is_cuda": True, "is_sparse": False}
+        names = {
+            "__new__": _new_tensor,
+            "__module__": "torch.cuda",
+            "dtype": dtype,
+            "is_cuda": True,
+            "is_sparse": False,
+        }
         yield torch.cuda, f"{name}Tensor", _OfCuda(f"{name}Tensor", (), names)

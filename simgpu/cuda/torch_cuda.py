@@ -4,6 +4,7 @@ All is put back at the end.
 """
 
 import functools
+import logging
 import sys
 import warnings
 from collections.abc import Iterator
@@ -22,7 +23,8 @@ from simgpu.memory import host
 from simgpu.replaced import replaced
 from simgpu.state import Simulation
 
-#: NVTX marks, by the names of its C library, for a profiler that isn't there: taken and dropped.
+_log = logging.getLogger(__name__)
+#: NVTX marks, by the names of its C library, for a profiler that isn't there: accepted and ignored.
 _RANGES = SimpleNamespace(
     rangePushA=lambda message: 0,
     rangePop=lambda: 0,
@@ -120,7 +122,7 @@ def _summary(driver):
 
 
 def _refusal(name, original):
-    """Return what refuses a call of torch.cuda's `name`: for a class a class, so that `isinstance` may be asked."""
+    """Return what refuses a call of torch.cuda's `name`; for a class a class, so that `isinstance` still works."""
 
     def refused(*args, **kwargs):
         raise RuntimeError(
@@ -156,21 +158,23 @@ def _without_hardware(start):
 def uncompiled() -> Iterator[None]:
     """Within the `with`, functions from `torch.compile` run uncompiled; `torch.export` is refused.
 
-    The compiler is told so once it is loaded, which takes a second: who doesn't compile doesn't wait for it.
+    The compiler gets that setting once it is loaded. Loading takes a second, and a program that compiles nothing is
+    spared it.
     """
     compile_, export = torch.compile, torch.export.export
     with ExitStack() as stack:
 
         def compiled(*args, **kwargs):
-            made = compile_(*args, **kwargs)
+            function = compile_(*args, **kwargs)
             eager()
-            return made
+            return function
 
         def eager():
-            if not told:
-                told.append(stack.enter_context(torch.compiler.set_stance("force_eager")))
+            if not stances:
+                _log.info("torch.compile: functions run uncompiled")
+                stances.append(stack.enter_context(torch.compiler.set_stance("force_eager")))
 
-        told: list[Any] = []
+        stances: list[Any] = []
         if "torch._dynamo" in sys.modules:
             eager()
         torch.compile, torch.export.export = compiled, _not_exported

@@ -4,8 +4,10 @@ The rows are those of torch's operator database (`dtypes` beside `dtypesIfCUDA`,
 stand in ATen/native/cuda, each in a call of `AT_DISPATCH_…` or `TORCH_CHECK`.
 """
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import torch
@@ -15,6 +17,7 @@ from torch.utils._pytree import tree_map
 
 from simgpu.messages import no_engine, no_kernel, not_for_cudnn, not_implemented
 
+_log = logging.getLogger(__name__)
 _INTEGERS = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 _WHOLE = {*_INTEGERS, torch.bool}
 _HALVES = {torch.float16, torch.bfloat16}
@@ -76,12 +79,12 @@ def refuse(name: str, qualified: str, args: Sequence) -> None:
     kernel, dtypes = _LACKING.get(name.removesuffix("_"), ("", _WHOLE if name in _CONVOLUTIONS else ()))
     if not dtypes:
         return
-    found = [value.dtype for value in args if isinstance(value, Tensor)]
-    if not found or not all(dtype in dtypes for dtype in found):
+    taken = [value.dtype for value in args if isinstance(value, Tensor)]
+    if not taken or not all(dtype in dtypes for dtype in taken):
         return
     if kernel:
-        raise NotImplementedError(not_implemented(kernel, scalar_type(found[0])))
-    raise RuntimeError(no_engine() if found[0] in _KNOWN_TO_CUDNN else not_for_cudnn(scalar_type(found[0])))
+        raise NotImplementedError(not_implemented(kernel, scalar_type(taken[0])))
+    raise RuntimeError(no_engine() if taken[0] in _KNOWN_TO_CUDNN else not_for_cudnn(scalar_type(taken[0])))
 
 
 def in_wider(func: OpOverload, name: str, args: Sequence, kwargs: Mapping, refusal: str) -> Any:
@@ -93,15 +96,16 @@ def in_wider(func: OpOverload, name: str, args: Sequence, kwargs: Mapping, refus
     dtype = next((value.dtype for value in args if isinstance(value, Tensor)), None)
     if dtype is not None and dtype in _BEYOND_CPU.get(name.removesuffix("_"), ()):
         wider = _WIDER[dtype]
-        taken, named = _cast(list(args), dtype, wider), _cast(dict(kwargs), dtype, wider)
-        made = func(*taken, **named)
+        _note_fallback(name, dtype, wider)
+        taken, options = _cast(list(args), dtype, wider), _cast(dict(kwargs), dtype, wider)
+        result = func(*taken, **options)
         for place, argument in enumerate(func._schema.arguments):
             if argument.alias_info is not None and argument.alias_info.is_write:  # `out=`, `abs_`
                 if place < len(args):
                     _write(args[place], taken[place])
                 else:
-                    _write(kwargs[argument.name], named[argument.name])
-        return _cast(made, wider, dtype)
+                    _write(kwargs[argument.name], options[argument.name])
+        return _cast(result, wider, dtype)
     words = _CPUS_WORDS.fullmatch(refusal)
     if words is None:
         return None
@@ -109,12 +113,19 @@ def in_wider(func: OpOverload, name: str, args: Sequence, kwargs: Mapping, refus
     raise NotImplementedError(not_implemented(words[1].replace("_cpu", "_cuda"), words[2])) from None
 
 
+@cache  # once for each op and dtype in a process
+def _note_fallback(name, dtype, wider):
+    _log.info("%s of %s runs in %s: this CPU has no kernel for it, CUDA has", name, dtype, wider)
+
+
 def _write(own, result):
     own.resize_(result.shape).copy_(result)
 
 
-def _cast(values, given, wanted):
-    return tree_map(lambda one: one.to(wanted) if isinstance(one, Tensor) and one.dtype is given else one, values)
+def _cast(values, narrow, wanted):
+    return tree_map(
+        lambda value: value.to(wanted) if isinstance(value, Tensor) and value.dtype is narrow else value, values
+    )
 
 
 def scalar_type(dtype: torch.dtype) -> str:

@@ -57,7 +57,7 @@ def method_of(func: OpOverload) -> str:
     """
     schema = func._schema
     name, overload = schema.name.removeprefix("aten::"), schema.overload_name
-    written = f"{name}_out" if any(one.is_out for one in schema.arguments) else name
+    written = f"{name}_out" if any(argument.is_out for argument in schema.arguments) else name
     if name.removesuffix("_") not in STRUCTURED or overload.startswith("dtype"):  # `mm` told the dtype of its result
         return f"{overload}_{written}"
     return f"{written}_{overload}" if overload else written

@@ -5,6 +5,7 @@ Bytes are counted a storage (views share theirs) and given back when the last te
 they never broke into pieces: fragmentation isn't simulated, and an allocation fails only when its bytes don't fit.
 """
 
+import logging
 import threading
 import weakref
 from collections import deque
@@ -16,6 +17,7 @@ import torch
 from simgpu.memory.host import free_of_system, free_on_host
 from simgpu.units import bytes_in_words
 
+_log = logging.getLogger(__name__)
 MIB = 2**20
 # Of c10/cuda/CUDACachingAllocator.cpp: kMinBlockSize, kSmallSize and kSmallBuffer, kMinLargeAlloc and kLargeBuffer,
 # kRoundLarge.
@@ -29,8 +31,8 @@ _LOOK_AT_THE_HOST = 64 * MIB  # asking the system for its free memory takes as l
 class MemoryAccounts:
     """The accounts of `count` simulated GPUs of a model called `name`, with `memory` bytes each.
 
-    `free` is asked for the bytes that the system can still give, before much is made. Safe to use
-    from several threads.
+    `free()` returns the bytes that the system can still give; it is called before much is taken. Safe to use from
+    several threads.
     """
 
     def __init__(self, memory: int, count: int, name: str = "simulated GPU", free: Callable[[], int] = free_of_system):
@@ -55,11 +57,11 @@ class MemoryAccounts:
             if self._gone:
                 self._settle()
             taken = nbytes + -nbytes % STEP
-            known = blocks.get(key)
-            if known is not None:
-                if known.nbytes == taken:
+            counted = blocks.get(key)
+            if counted is not None:
+                if counted.nbytes == taken:
                     return
-                self.accounts[known.index].give(known)  # resize_ has changed the storage
+                self.accounts[counted.index].give(counted)  # resize_ has changed the storage
                 del blocks[key]
             if nbytes:
                 block = _Block(storage, self._drop)
@@ -179,6 +181,7 @@ class Account:
     def full(self, nbytes: int, index: int) -> torch.OutOfMemoryError:
         """Return the error of an allocation of `nbytes` that GPU `index` has no room for, in CUDA's words."""
         words, reserved = bytes_in_words, self.reserved
+        _log.info("cuda:%d is full: no room for %s beside %s", index, words(nbytes), words(self.allocated))
         allowed = f"{words(self.limit)} allowed; " if self.limit < self.total else ""
         return torch.OutOfMemoryError(  # the text of CUDACachingAllocator.cpp, malloc
             f"CUDA out of memory. Tried to allocate {words(nbytes)}. GPU {index} has a total capacity of "
@@ -191,10 +194,10 @@ class Account:
         )
 
     def stats(self) -> dict[str, Any]:
-        """Return the counts as torch.cuda.memory_stats names them; its small and large pools aren't told apart."""
+        """Return the counts as torch.cuda.memory_stats names them; its small and large pools are counted together."""
 
-        def metric(current, peak, taken, given):
-            return {"all": {"current": current, "peak": peak, "allocated": taken, "freed": given}}
+        def metric(current, peak, taken, freed):
+            return {"all": {"current": current, "peak": peak, "allocated": taken, "freed": freed}}
 
         in_bytes = metric(self.allocated, self.peak, self.taken, self.taken - self.allocated)
         return {
@@ -209,7 +212,7 @@ class Account:
     def summary(self, title: str) -> str:
         """Return what is allocated and reserved, now and at its peak, as a few lines under `title`."""
         rows = (("allocated", self.allocated, self.peak), ("reserved", self.reserved, self.peak_reserved))
-        lines = [f"{what:<10}{bytes_in_words(now):>12}{bytes_in_words(peak):>12}" for what, now, peak in rows]
+        lines = [f"{name:<10}{bytes_in_words(current):>12}{bytes_in_words(peak):>12}" for name, current, peak in rows]
         heads = f"{'':<10}{'now':>12}{'peak':>12}"
         return "\n".join([title, heads, *lines, f"out of memory: {self.refused} times", ""])
 

@@ -29,12 +29,12 @@ def is_pinned(tensor: torch.Tensor, device: object = None) -> bool:
     if tensor.device.type != "cpu" or tensor.is_sparse or not _PINNED:
         return False
     storage = tensor.untyped_storage()
-    known = _PINNED.get(storage._cdata)
-    return known is not None and known() is storage
+    reference = _PINNED.get(storage._cdata)
+    return reference is not None and reference() is storage
 
 
 def mark(tensor: torch.Tensor) -> torch.Tensor:
-    """Mark a CPU tensor's memory as pinned and return the tensor: for factories that are told `pin_memory=True`."""
+    """Mark a CPU tensor's memory as pinned and return the tensor: for factories with `pin_memory=True`."""
     storage = tensor.untyped_storage()
     key = storage._cdata
     _PINNED[key] = weakref.ref(storage, lambda gone: _PINNED.get(key) is gone and _PINNED.pop(key))
@@ -58,9 +58,9 @@ def free_on_host(free_of_system: Callable[[], int] = free_of_system) -> int:
         ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     ):
         try:
-            most, now = (int(Path(folder, name).read_text()) for name in (limit, used))
+            most, current = (int(Path(folder, name).read_text()) for name in (limit, used))
             stat = dict(line.split() for line in Path(folder, "memory.stat").read_text().splitlines())
         except (OSError, ValueError):
             continue  # no such control group here, or it says "max": no limit
-        free = min(free, most - now + int(stat[files]))  # copies of files are dropped when memory is asked for
+        free = min(free, most - current + int(stat[files]))  # copies of files are dropped when memory is asked for
     return max(free, 0)

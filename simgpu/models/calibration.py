@@ -124,7 +124,7 @@ def _products(rows, bandwidth, assumed, device):
         }
         worst, everywhere = (max(fit[place] for fit in fits.values()) for place in (0, 1))
         tried.append(((max(worst, _GOOD_ENOUGH), round(everywhere, 2)), launch, fits))
-    _, launch, fits = min(tried, key=lambda one: one[0])
+    _, launch, fits = min(tried, key=lambda fit: fit[0])
     if device is not None:
         launch = device.launch
     elif not launch:
@@ -149,15 +149,15 @@ def _rate(floors):
     aimed = [row for row in floors if row.size >= AIMED_SIZE]
     aimed = aimed if len(aimed) >= 3 else list(floors)
     longer = [row for row in aimed if row.compute > 1.25 * floors[row]]
-    found = []
+    rates = []
     for half in _HALVES:
         ideal = {row: row.flops * (1 + half / row.size) for row in floors}
         logs = [log(ideal[row] / row.compute) for row in longer or aimed]
         # Without a row above its floor nothing but a lower bound of the peak is known: the highest rate seen.
         peak = exp((max(logs) + min(logs)) / 2 if longer else max(logs))
         off = {row: abs(log(max(floor, ideal[row] / peak) / row.compute)) for row, floor in floors.items()}
-        found.append(_Rate(max(off[row] for row in aimed), max(off.values()), peak, half))
-    return min(found, key=lambda rate: (max(rate.worst, _GOOD_ENOUGH), rate.everywhere))
+        rates.append(_Rate(max(off[row] for row in aimed), max(off.values()), peak, half))
+    return min(rates, key=lambda rate: (max(rate.worst, _GOOD_ENOUGH), rate.everywhere))
 
 
 def _memory(trace):
@@ -175,11 +175,11 @@ def _copies(trace, bandwidth, assumed):
     if not rows:
         assumed.append("copies: at half the memory's bandwidth, at once, as nothing was copied to a device")
         return 0.0, bandwidth / 2, bandwidth / 2
-    latency, found = _latency_and_speeds(rows)
-    if len(found) == 1:
+    latency, speeds = _latency_and_speeds(rows)
+    if len(speeds) == 1:
         assumed.append(f"copies: pinned and pageable alike, as only {rows[0].memory} ones were recorded")
-    only = next(iter(found.values()))
-    return latency, found.get("pinned", only), found.get("pageable", only)
+    only = next(iter(speeds.values()))
+    return latency, speeds.get("pinned", only), speeds.get("pageable", only)
 
 
 def _between(trace):
@@ -200,7 +200,7 @@ def _latency_and_speeds(rows):
 def _least_squares(columns, wanted):
     """Return the factors of `columns` whose sum comes nearest to `wanted`, by Gram and Schmidt's way.
 
-    A column that tells nothing beside those before it (one size alone was copied) has the factor 0.
+    A column that depends on those before it (only one size was copied) has the factor 0.
     """
     basis, above = [], []
     for column in columns:
@@ -208,7 +208,7 @@ def _least_squares(columns, wanted):
         for unit in basis:
             shares.append(sum(a * b for a, b in zip(unit, rest, strict=True)))
             rest = [a - shares[-1] * b for a, b in zip(rest, unit, strict=True)]
-        length, whole = (sqrt(sum(a * a for a in one)) for one in (rest, column))
+        length, whole = (sqrt(sum(a * a for a in vector)) for vector in (rest, column))
         length = length if length > 1e-12 * whole else inf
         basis.append([a / length for a in rest])
         above.append([*shares, length])

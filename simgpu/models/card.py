@@ -20,9 +20,9 @@ class Rule(NamedTuple):
     words: str
 
 
-def is_path(given: object) -> bool:
-    """Return whether `given` is a path of a card rather than a model's name: a path object, or text in .json."""
-    return isinstance(given, PathLike) or isinstance(given, str) and given.endswith(".json")
+def is_path(model: object) -> bool:
+    """Return whether `model` is a path of a card rather than a model's name: a path object, or text in .json."""
+    return isinstance(model, PathLike) or isinstance(model, str) and model.endswith(".json")
 
 
 def is_card(path: "str | PathLike[str]") -> bool:
@@ -56,12 +56,14 @@ def model_in(document: object) -> DeviceModel:
     """Return the `DeviceModel` in `document`, parsed JSON; raises ValueError that names the field that isn't legal."""
     if not isinstance(document, Mapping):
         raise _wrong("the file", document, "a JSON object")
-    _check(document, {"kind": _ONE_OF_KINDS, "schema": Rule(lambda one: _whole(one) and one == SCHEMA, str(SCHEMA))})
+    _check(
+        document, {"kind": _ONE_OF_KINDS, "schema": Rule(lambda value: _whole(value) and value == SCHEMA, str(SCHEMA))}
+    )
     if document["kind"] == SHEET:
         _check(document, {name: rule for name, rule in FIGURES.items() if name in OF_A_SHEET})
         return DeviceModel.from_data_sheet(document)
     simulated = document["kind"] == SIMULATED
-    agrees = Rule(lambda said: said is simulated, f"{str(simulated).lower()}, as it is a {document['kind']}")
+    agrees = Rule(lambda value: value is simulated, f"{str(simulated).lower()}, as it is a {document['kind']}")
     _check(document, {"simulated": agrees, "date": _TEXT} | FIGURES)
     figures = {name: document[name] for name in FIGURES}
     figures |= {"capability": tuple(document["capability"]), "assumed": tuple(document["assumed"])}
@@ -87,9 +89,9 @@ def _check(document, rules):
             raise _wrong(name, document[name], rule.words)
 
 
-def _wrong(name, given, legal):
-    said = repr(given)
-    return ValueError(f"{name} is {said if len(said) < 80 else said[:77] + '…'}; legal is {legal}.")
+def _wrong(name, value, legal):
+    shown = repr(value)
+    return ValueError(f"{name} is {shown if len(shown) < 80 else shown[:77] + '…'}; legal is {legal}.")
 
 
 def _number(value):
@@ -105,7 +107,7 @@ def _speeds(value, least):
     """Return whether `value` has dtypes' names and numbers from `least` on, float32's among them."""
     if not isinstance(value, dict) or not value.keys() <= BYTES.keys():
         return False
-    return "float32" in value and all(_number(one) and least <= one <= 1e20 for one in value.values())
+    return "float32" in value and all(_number(speed) and least <= speed <= 1e20 for speed in value.values())
 
 
 _DTYPES = ", ".join(BYTES)

@@ -1,4 +1,4 @@
-"""Models by name: the vendors' data sheets that come with the package, none of them measured, and one's own cards."""
+"""Models by name: the vendors' data sheets that come with the package, none measured, and a user's own cards."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ def data_sheets() -> dict[str, Path]:
     return {path.stem.removesuffix(_SUFFIX).upper(): path for path in sorted(DATA.glob(f"*{_SUFFIX}.json"))}
 
 
-def model_for(given: "str | PathLike[str] | Mapping | DeviceModel") -> DeviceModel:
+def model_for(model: "str | PathLike[str] | Mapping | DeviceModel") -> DeviceModel:
     """Return the `DeviceModel` meant by a name ("H200"), a card's path, a data sheet's mapping, or a `DeviceModel`.
 
     A path is text that ends in .json, or a path object; `simgpu calibrate` writes such a file. Raises ValueError for a
@@ -32,21 +32,21 @@ def model_for(given: "str | PathLike[str] | Mapping | DeviceModel") -> DeviceMod
     >>> model_for("H200")
     DeviceModel('H200', modelled: NVIDIA H200 SXM data sheet, not measured)
     """
-    if isinstance(given, DeviceModel):
-        return given
-    if isinstance(given, Mapping):
-        return DeviceModel.from_data_sheet(given)
-    if is_path(given):
-        return read_card(given)
-    if not isinstance(given, str):
+    if isinstance(model, DeviceModel):
+        return model
+    if isinstance(model, Mapping):
+        return DeviceModel.from_data_sheet(model)
+    if is_path(model):
+        return read_card(model)
+    if not isinstance(model, str):
         raise TypeError(
-            f"model={given!r}: give a name such as 'H200', a card's path, a data sheet's mapping or a DeviceModel."
+            f"model={model!r}: give a name such as 'H200', a card's path, a data sheet's mapping or a DeviceModel."
         )
     sheets = data_sheets()
-    name = given.upper().removesuffix(_SUFFIX.upper()).replace(" ", "")
+    name = model.upper().removesuffix(_SUFFIX.upper()).replace(" ", "")
     if name not in sheets:
         raise ValueError(
-            f"model={given!r}: no data sheet by that name. {nearest(name, sheets)}Use {', '.join(sheets)}, the path "
+            f"model={model!r}: no data sheet by that name. {nearest(name, sheets)}Use {', '.join(sheets)}, the path "
             "of a card that `simgpu calibrate` wrote (card.json), or a DeviceModel of your own; "
             "calibrate(trace) fits one to a recorded trace."
         )

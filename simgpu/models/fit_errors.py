@@ -32,9 +32,9 @@ class FitErrors(tuple[FitError, ...]):
     label: str  # which model, against which trace
 
     def __new__(cls, rows: Iterable[FitError], label: str) -> "FitErrors":
-        made = super().__new__(cls, rows)
-        made.label = label
-        return made
+        instance = super().__new__(cls, rows)
+        instance.label = label
+        return instance
 
     @property
     def aimed(self) -> list[FitError]:

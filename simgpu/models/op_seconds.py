@@ -22,7 +22,7 @@ class Work(NamedTuple):
 
 
 class Speeds(Protocol):
-    """What is asked of a card, a `DeviceModel`."""
+    """What is read of a card, a `DeviceModel`."""
 
     @property
     def shortest_kernel(self) -> float:

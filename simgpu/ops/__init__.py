@@ -1,1 +1,1 @@
-"""What torch dispatches: a tensor on a simulated GPU, and each op on it: run on the CPU, told to clock and memory."""
+"""Ops as torch dispatches them: each runs on the CPU, and its cost goes to the clock and its results to the memory."""

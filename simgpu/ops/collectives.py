@@ -1,4 +1,4 @@
-"""Collectives among processes with simulated GPUs: gloo moves the numbers, the clock is told of their bytes."""
+"""Collectives among processes with simulated GPUs: gloo moves the numbers, the clock counts their bytes."""
 
 import weakref
 from typing import Any
@@ -17,8 +17,8 @@ SPACES = ("c10d", "_c10d_functional")
 
 
 def booked(simulation: Simulation, where: torch.device, nbytes: int, name: str) -> None:
-    """Tell the clock of a collective: the device is taken to be busy for as long as its own bytes, sent once, take at
-    the speed of copies between devices."""
+    """Count a collective on the clock: the device is busy for as long as its own bytes, sent once, take at the speed of
+    copies between devices."""
     model = simulation.model
     simulation.clock.run(where.index, Work(0, nbytes * model.memory_bandwidth / model.between_devices), name)
 
@@ -28,8 +28,8 @@ def run(cls: type, func: OpOverload, args: tuple, kwargs: dict, first: Any) -> A
     if func.name() == "_c10d_functional::_wrap_tensor_autograd":  # a tensor that waits when it is used: wait at once
         func = torch.ops._c10d_functional.wait_tensor.default
     tensors = [value for value in tree_leaves((args, kwargs)) if type(value) is cls]
-    inner, named = tree_map(lambda value: value.numbers if type(value) is cls else value, (args, kwargs))
-    made = func(*inner, **named)
+    inner, options = tree_map(lambda value: value.numbers if type(value) is cls else value, (args, kwargs))
+    result = func(*inner, **options)
     simulation = first.simulation
     booked(simulation, first.where, max(tensor.numbers.nbytes for tensor in tensors), func._schema.name)
     ours = {id(tensor.numbers): tensor for tensor in tensors}
@@ -39,10 +39,10 @@ def run(cls: type, func: OpOverload, args: tuple, kwargs: dict, first: Any) -> A
     def on_device(value):
         if type(value) is not Tensor:
             return value
-        known = ours.get(id(value))
-        return put(value, first.where, simulation) if known is None else known
+        original = ours.get(id(value))
+        return put(value, first.where, simulation) if original is None else original
 
-    return tree_map(on_device, made)
+    return tree_map(on_device, result)
 
 
 def of_work(value: Any) -> Any:

@@ -28,21 +28,21 @@ def to_copy(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict
     if target.type == "cuda":
         target = simulation.place(target)
         simulation.memory.check_room(target.index, source.numbers.nbytes)
-    made = func(source.numbers, **options)
-    on_host = source.numbers if target.type == "cuda" else made
+    numbers = func(source.numbers, **options)
+    on_host = source.numbers if target.type == "cuda" else numbers
     non_blocking = kwargs.get("non_blocking", False)
     if target.type == "cpu" and non_blocking:
-        mark(made)  # torch then takes pinned memory for what comes: TensorConversions.cpp, pin_out
-    result = put(made, target, simulation) if target.type == "cuda" else made
+        mark(numbers)  # torch then takes pinned memory for what comes: TensorConversions.cpp, pin_out
+    result = put(numbers, target, simulation) if target.type == "cuda" else numbers
     capture = None if simulation.as_usual else _capture(simulation, source.where, target)
-    work = work_of(func, [source.numbers], options, made) if target == source.where else None
+    work = work_of(func, [source.numbers], options, numbers) if target == source.where else None
     if capture is not None:
-        part = _part(capture, work, source.where, target, on_host, made.nbytes, non_blocking, plan.name)
-        capture.add(lambda numbers: (func(numbers, **options), None), (source.numbers,), made, result, (source,), part)
+        part = _part(capture, work, source.where, target, on_host, numbers.nbytes, non_blocking, plan.name)
+        capture.add(lambda plain: (func(plain, **options), None), (source.numbers,), numbers, result, (source,), part)
     elif work is not None:
         simulation.clock.run(target.index, work, plan.name)
     else:
-        _spend(simulation, source.where, target, on_host, made.nbytes, non_blocking)
+        _spend(simulation, source.where, target, on_host, numbers.nbytes, non_blocking)
     return result
 
 

@@ -1,4 +1,4 @@
-"""What torch's own declaration of an op says of it, and of running it on a simulated device; read once for each op."""
+"""How an op runs on a simulated device, by torch's own declaration of it; read once for each op."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -27,7 +27,7 @@ class OpPlan:
     """How an op runs: `name` as torch calls it; `view`: it computes nothing; `sharing`: its results lie in an input.
 
     `returned`: for each result, the argument (position, name) that it is, or None for a new tensor; None when all are
-    new. `random`: it draws numbers; `seeded`: it takes a `generator`. `waits`: it tells the host a number or a size.
+    new. `random`: it draws numbers; `seeded`: it takes a `generator`. `waits`: the host waits for a value of it.
     `scalars`, `indices`, `lengths`: 0-dim tensors, indices, int64 lengths may lie on the CPU. `reshapes`: it may change
     the shape of what it writes.
     `outside`: it is not one of torch's own ops. `device`: it takes a `device`. `asserts`: its kernel on CUDA does.
@@ -109,11 +109,14 @@ def _returned(schema):
 
 def _into_out(schema):
     """Return whether an op writes to tensors given by keyword: `out`, or `values` and `indices`."""
-    return any(one.kwarg_only and one.alias_info is not None and one.alias_info.is_write for one in schema.arguments)
+    return any(
+        argument.kwarg_only and argument.alias_info is not None and argument.alias_info.is_write
+        for argument in schema.arguments
+    )
 
 
 def waits_for_values(func: OpOverload) -> bool:
-    """Return whether an op tells the host a number, or a size that depends on values: an index does for masks alone."""
+    """Return whether the host waits for a value, or for a size that depends on values: for an index only with masks."""
     return torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags
 
 

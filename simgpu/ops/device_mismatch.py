@@ -1,4 +1,4 @@
-"""Tensors of one op on different devices: what CUDA allows, and what it says of the rest."""
+"""Tensors of one op on different devices: which mixtures CUDA allows, and its errors for the others."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -67,12 +67,12 @@ def _refusal(text):
 
 def written_to(func: OpOverload, args: Sequence, kwargs: Mapping) -> list[Tensor]:
     """Return the tensors that the op writes to."""
-    found = []
+    targets = []
     for position, argument in enumerate(func._schema.arguments):
         if argument.alias_info is not None and argument.alias_info.is_write:
             value = args[position] if position < len(args) else kwargs.get(argument.name)
-            found += [value] if isinstance(value, Tensor) else list(value or ())
-    return found
+            targets += [value] if isinstance(value, Tensor) else list(value or ())
+    return targets
 
 
 def _words(call, func, args, kwargs, other):
@@ -89,11 +89,11 @@ def _words(call, func, args, kwargs, other):
     if plan.scalars:
         return messages.different_devices(call.where, other.device)
     method, names = INSTEAD.get(plan.name, (method_of(func), {}))
-    named = list(_tensors_by_name(func, args, kwargs))
+    tensors = list(_tensors_by_name(func, args, kwargs))
     if names:
-        named = [(names[name], tensor) for name in names for given, tensor in named if given == name]
-    common = named[0][1].device
-    for name, tensor in named:
+        tensors = [(names[name], tensor) for name in names for argument, tensor in tensors if argument == name]
+    common = tensors[0][1].device
+    for name, tensor in tensors:
         if tensor.device != common:
             return messages.other_argument(name, tensor.device, common, method)
     return messages.different_devices(call.where, other.device)  # a convolution's bias is added later
@@ -102,9 +102,9 @@ def _words(call, func, args, kwargs, other):
 def _tensors_by_name(func, args, kwargs):
     """Yield (name, tensor) in the order in which CUDA looks at them: what is written to `out` comes first."""
     arguments = func._schema.arguments
-    given = dict(zip([argument.name for argument in arguments], args, strict=False)) | kwargs
-    for argument in sorted(arguments, key=lambda one: not one.is_out):
-        value = given.get(argument.name)
+    values = dict(zip([argument.name for argument in arguments], args, strict=False)) | kwargs
+    for argument in sorted(arguments, key=lambda item: not item.is_out):
+        value = values.get(argument.name)
         for tensor in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(tensor, Tensor):
                 yield argument.name, tensor

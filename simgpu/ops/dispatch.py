@@ -39,13 +39,13 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
         plan = _PLANS[id(func)] = plan_of(func)
     if plan.simple and not kwargs:
         try:
-            made = run_again(cls, func, plan, args)
+            result = run_again(cls, func, plan, args)
         except (IndexError, RuntimeError):
             if not plan.asserts:
                 raise
-            made = None  # a number that CUDA's host doesn't look at
-        if made is not None:
-            return made
+            result = None  # a number that CUDA's host doesn't look at
+        if result is not None:
+            return result
     kwargs = kwargs or _NOTHING
     special = _SPECIAL.get(func)
     if special is not None:
@@ -54,91 +54,91 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
         return _run_foreign(cls, func, args, kwargs)
     call = Call(cls, plan)
     inner = [call.numbers_of(value) for value in args]
-    named = {name: call.numbers_of(value) for name, value in kwargs.items()} if kwargs else _NOTHING
+    options = {name: call.numbers_of(value) for name, value in kwargs.items()} if kwargs else _NOTHING
     if call.others is not None:
         device_mismatch.check(call, func, args, kwargs)
     capture = None if call.simulation.as_usual else call.simulation.context.captured(call.where.index)
     if capture is not None:
-        return capture.op(call, func, args, kwargs, inner, named)
-    small = plan.view or make_room(func, plan, inner, named, call.where, call.simulation)
+        return capture.op(call, func, args, kwargs, inner, options)
+    small = plan.view or make_room(func, plan, inner, options, call.where, call.simulation)
     if plan.returned is not None:
         dtypes.refuse(plan.name, func.name(), inner)
     try:
-        made, failed = attempted(func, plan, inner, named, call)
+        numbers, failed = attempted(func, plan, inner, options, call)
     except NotImplementedError as error:
-        made = dtypes.in_wider(func, plan.name, inner, named, str(error))
-        if made is None:
+        numbers = dtypes.in_wider(func, plan.name, inner, options, str(error))
+        if numbers is None:
             raise
-        return _on_device(call, func, args, kwargs, inner, named, made)
+        return _on_device(call, func, args, kwargs, inner, options, numbers)
     dtypes.refuse(plan.name, func.name(), inner)  # when the op has looked at the shapes, as on CUDA
-    if plan.device and isinstance(made, Tensor) and made.is_meta:
-        return made  # shapes alone: `.to("meta")` as C++ does it
-    check_layout(made, plan, inner)
+    if plan.device and isinstance(numbers, Tensor) and numbers.is_meta:
+        return numbers  # shapes alone: `.to("meta")` as C++ does it
+    check_layout(numbers, plan, inner)
     if plan.simple and small and not kwargs and failed is None and not call.lazy:
-        remember(func, plan, inner, made)
-    result = _on_device(call, func, args, kwargs, inner, named, made)
+        remember(func, plan, inner, numbers)
+    result = _on_device(call, func, args, kwargs, inner, options, numbers)
     if failed is not None:
         call.simulation.context.failed(call.where.index, failed, program_line())
     return result
 
 
-def attempted(func: OpOverload, plan: OpPlan, inner: list, named: dict, call: Call) -> tuple[Any, str | None]:
+def attempted(func: OpOverload, plan: OpPlan, inner: list, options: dict, call: Call) -> tuple[Any, str | None]:
     """Run an op on plain arguments; return what it made, and what a device-side assert says of them, or None.
 
     Torch's op of the CPU looks at every index and probability: where it refuses one that CUDA's host doesn't know, the
     op runs with others, and what it makes means nothing.
     """
     try:
-        return carried_out(func, plan, inner, named, call), None
+        return carried_out(func, plan, inner, options, call), None
     except (IndexError, RuntimeError):
         failed = asserts.failed(plan.name, inner) if plan.asserts else None
         if failed is None:
             raise
-    return carried_out(func, plan, failed.args, named, call), failed.said
+    return carried_out(func, plan, failed.args, options, call), failed.words
 
 
-def carried_out(func: OpOverload, plan: OpPlan, inner: list, named: dict, call: Call) -> Any:
+def carried_out(func: OpOverload, plan: OpPlan, inner: list, options: dict, call: Call) -> Any:
     """Run an op on plain arguments: with the device's random numbers, with signs and conjugates not yet applied."""
     if plan.random:
-        return drawn(func, plan, inner, named, call)
-    return heeded(func, inner, named) if call.lazy else func(*inner, **named)
+        return drawn(func, plan, inner, options, call)
+    return heeded(func, inner, options) if call.lazy else func(*inner, **options)
 
 
-def drawn(func: OpOverload, plan: OpPlan, inner: list, named: dict, call: Call) -> Any:
+def drawn(func: OpOverload, plan: OpPlan, inner: list, options: dict, call: Call) -> Any:
     """Run an op that draws random numbers, on the device's generator unless it is given one."""
-    if named.get("generator") is not None:
-        return func(*inner, **named)
+    if options.get("generator") is not None:
+        return func(*inner, **options)
     own, shared = call.simulation.randomness.generator(call.where.index), torch.default_generator
     if plan.seeded:
-        return func(*inner, **{**named, "generator": own})
+        return func(*inner, **{**options, "generator": own})
     before = shared.get_state()
     shared.set_state(own.get_state())
     try:
-        return func(*inner, **named)
+        return func(*inner, **options)
     finally:
         own.set_state(shared.get_state())
         shared.set_state(before)
 
 
-def _on_device(call, func, args, kwargs, inner, named, made):
+def _on_device(call, func, args, kwargs, inner, options, numbers):
     """Tell the clock of the op and put its results on the device."""
     plan = call.plan
     if not plan.view:
         index = call.where.index
-        call.simulation.clock.run(index, work_of(func, inner, named, made), plan.name)
+        call.simulation.clock.run(index, work_of(func, inner, options, numbers), plan.name)
         if plan.waits and (not plan.indices or any(asserts.is_mask(index) for index in inner[1])):
             call.simulation.clock.synchronize(index)
-    return results_of(call, args, kwargs, made)
+    return results_of(call, args, kwargs, numbers)
 
 
-def results_of(call: Call, args: tuple, kwargs: dict, made: Any) -> Any:
-    """Return what an op `made` on the CPU as its results on the device."""
+def results_of(call: Call, args: tuple, kwargs: dict, numbers: Any) -> Any:
+    """Return the `numbers` that an op made on the CPU as its results on the device."""
     plan = call.plan
     if plan.name == "_pack_padded_sequence":  # the sizes of its batches stay on the CPU, as on CUDA
-        return put(made[0], call.where, call.simulation), made[1]
+        return put(numbers[0], call.where, call.simulation), numbers[1]
     if plan.returned is not None:
-        return written(call, plan, args, kwargs, made)
-    return put_all(plan, made, call.where, call.simulation)
+        return written(call, plan, args, kwargs, numbers)
+    return put_all(plan, numbers, call.where, call.simulation)
 
 
 def _run_foreign(cls, func, args, kwargs):

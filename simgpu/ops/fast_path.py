@@ -1,4 +1,4 @@
-"""The short way for an op that ran before on the same shapes: what it asks of the device is known, and that it fits."""
+"""The fast path of an op that ran before on the same shapes: its work is known, and that its result fits."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,10 +30,10 @@ def run_again(cls: type, func: OpOverload, plan: OpPlan, args: tuple) -> Any:
     count = len(args)
     first = args[0] if count else None
     if type(first) is not cls or count > 2 or count == 2 and type(args[1]) is not cls:
-        found = _looked_through(cls, plan, args)
-        if found is None:
+        call = _looked_through(cls, plan, args)
+        if call is None:
             return None
-        first, key, inner = found
+        first, key, inner = call
     elif count == 1:
         key, inner = (plan, first.kind), (first.numbers,)
     else:  # two tensors, as most ops have
@@ -41,25 +41,25 @@ def run_again(cls: type, func: OpOverload, plan: OpPlan, args: tuple) -> Any:
         if second.where is not first.where:
             return None
         key, inner = (plan, first.kind, second.kind), (first.numbers, second.numbers)
-    known = _KNOWN.get(key)
-    if known is None or _inference():
+    entry = _KNOWN.get(key)
+    if entry is None or _inference():
         return None
     simulation, where = first.simulation, first.where
     if not simulation.as_usual:
         return None
-    work, kind, runner = known
-    made = runner(*inner)
+    work, kind, runner = entry
+    numbers = runner(*inner)
     if work is not None:
         simulation.clock.run(where.index, work, plan.name)
     if plan.in_place:
         return args[0]
     if kind is None:
-        return put_all(plan, made, where, simulation)
+        return put_all(plan, numbers, where, simulation)
     if not plan.sharing:
-        storage = made.untyped_storage()
+        storage = numbers.untyped_storage()
         simulation.memory.took(where.index, storage.nbytes(), storage)
-    result = _wrap(cls, made)  # what the class's own __new__ does
-    result.numbers, result.where, result.simulation, result.kind = made, where, simulation, kind
+    result = _wrap(cls, numbers)  # what the class's own __new__ does
+    result.numbers, result.where, result.simulation, result.kind = numbers, where, simulation, kind
     return result
 
 
@@ -81,11 +81,11 @@ def _looked_through(cls, plan, args):
             if first is None:
                 first, where = value[0], value[0].where
             kinds, numbers = [], []
-            for one in value:
-                if type(one) is not cls or one.where is not where:
+            for tensor in value:
+                if type(tensor) is not cls or tensor.where is not where:
                     return None
-                kinds.append(one.kind)
-                numbers.append(one.numbers)
+                kinds.append(tensor.kind)
+                numbers.append(tensor.numbers)
             key.append(tuple(kinds))
             inner.append(numbers)
         else:
@@ -97,8 +97,8 @@ def _looked_through(cls, plan, args):
     return None if first is None else (first, tuple(key), inner)
 
 
-def remember(func: OpOverload, plan: OpPlan, inner: list, made: Any) -> None:
-    """Keep what `func` asks of the device for the plain arguments `inner`, of which it made `made`."""
+def remember(func: OpOverload, plan: OpPlan, inner: list, numbers: Any) -> None:
+    """Keep what `func` asks of the device for the plain arguments `inner`, of which it made `numbers`."""
     key: list[Any] = [plan]
     for value in inner:
         kind = type(value)
@@ -110,11 +110,11 @@ def remember(func: OpOverload, plan: OpPlan, inner: list, made: Any) -> None:
             return
     if len(_KNOWN) >= _MOST:  # a program whose shapes never repeat must not fill the memory
         _KNOWN.clear()
-    if type(made) is Tensor and made.layout is not torch.strided:
+    if type(numbers) is Tensor and numbers.layout is not torch.strided:
         return
-    work = None if plan.view else work_of(func, inner, {}, made)
-    if type(made) is Tensor:
-        _KNOWN[tuple(key)] = work, kind_of(made), func._op if plan.in_place else _runner(func, plan, inner)
+    work = None if plan.view else work_of(func, inner, {}, numbers)
+    if type(numbers) is Tensor:
+        _KNOWN[tuple(key)] = work, kind_of(numbers), func._op if plan.in_place else _runner(func, plan, inner)
     else:
         _KNOWN[tuple(key)] = work, None, func._op
 
@@ -130,8 +130,8 @@ def _runner(func, plan, inner):
     key = func, len(inner)
     runner = _RUNNERS.get(key)
     if runner is None:
-        named = getattr(torch._C._VariableFunctions, plan.name, None)
-        runner = _RUNNERS[key] = func._op if named is None or not _calls(named, func, inner) else named
+        function = getattr(torch._C._VariableFunctions, plan.name, None)
+        runner = _RUNNERS[key] = func._op if function is None or not _calls(function, func, inner) else function
     return runner
 
 

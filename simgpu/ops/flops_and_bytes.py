@@ -1,4 +1,4 @@
-"""What an op asks of a device: floating-point operations by torch's own formulas, bytes by what it reads and writes.
+"""The work of an op: floating-point operations by torch's own formulas, bytes by what it reads and writes.
 
 Products, convolutions and attention, forward and backward, are counted by `torch.utils.flop_counter`. Every other op is
 taken to do one operation an element and to be bound by memory: it reads its inputs and writes its results, once. Views,
@@ -53,7 +53,7 @@ def _of_all_heads(formula, at):
     def operations(*args, **kwargs):
         *first, key, value = args[: at + 3]
         heads = args[at].shape[1]
-        shapes = [(one.shape[0], heads, *one.shape[2:]) for one in (key, value)]
+        shapes = [(part.shape[0], heads, *part.shape[2:]) for part in (key, value)]
         return formula(*first, *shapes, *args[at + 3 :], **kwargs)
 
     return operations
@@ -72,8 +72,8 @@ _counted: dict[tuple, Work] = {}  # (op, shapes, settings, dtype) -> `Work`
 _names: dict[torch.dtype, str] = {}  # torch.float32 -> "float32"
 
 
-def work_of(func: OpOverload, args: Sequence, kwargs: Mapping, made: Any) -> Work:
-    """Return the `Work` of the op `func` (an `OpOverload`) on `args` and `kwargs`, which gave `made`.
+def work_of(func: OpOverload, args: Sequence, kwargs: Mapping, result: Any) -> Work:
+    """Return the `Work` of the op `func` (an `OpOverload`) on `args` and `kwargs`, which gave `result`.
 
     Plain or simulated tensors, also in lists. Nothing is changed.
 
@@ -84,7 +84,7 @@ def work_of(func: OpOverload, args: Sequence, kwargs: Mapping, made: Any) -> Wor
     count = _how.get(func)
     if count is None:
         count = _how[func] = _counter_of(func)
-    return NOTHING if count is _nothing else count(func, args, kwargs, made)
+    return NOTHING if count is _nothing else count(func, args, kwargs, result)
 
 
 def _counter_of(func):
@@ -100,45 +100,45 @@ def _counter_of(func):
     return _putting if packet in _PUTS else _elementwise
 
 
-def _nothing(func, args, kwargs, made):
+def _nothing(func, args, kwargs, result):
     return NOTHING
 
 
-def _by_formula(func, args, kwargs, made):
-    key = (func, *map(_shape, args), *map(_shape, kwargs.values()), _precision(func, made, args))
+def _by_formula(func, args, kwargs, result):
+    key = (func, *map(_shape, args), *map(_shape, kwargs.values()), _precision(func, result, args))
     work = _counted.get(key)
     if work is None:
         if len(_counted) > 4096:  # a program whose shapes never repeat must not fill the memory
             _counted.clear()
-        flops = _FORMULAS[func.overloadpacket](*args, **kwargs, out_val=made)
-        work = _counted[key] = Work(flops, _sizes(args, made)[0], key[-1])
+        flops = _FORMULAS[func.overloadpacket](*args, **kwargs, out_val=result)
+        work = _counted[key] = Work(flops, _sizes(args, result)[0], key[-1])
     return work
 
 
-def _elementwise(func, args, kwargs, made):
-    size, elements, dtype = _sizes(args, made)
+def _elementwise(func, args, kwargs, result):
+    size, elements, dtype = _sizes(args, result)
     return Work(elements, size, _name(dtype))
 
 
-def _overwriting(func, args, kwargs, made):
-    size, elements, dtype = _sizes(args[1:], made)
+def _overwriting(func, args, kwargs, result):
+    size, elements, dtype = _sizes(args[1:], result)
     return Work(0, size, _name(dtype))
 
 
-def _picking(func, args, kwargs, made):
-    size, _, dtype = _sizes((), made)
+def _picking(func, args, kwargs, result):
+    size, _, dtype = _sizes((), result)
     return Work(0, 2 * size, _name(dtype))
 
 
-def _putting(func, args, kwargs, made):
+def _putting(func, args, kwargs, result):
     size, _, dtype = _sizes(args[1:], None)
     return Work(0, 2 * size, _name(dtype))
 
 
-def _sizes(args, made):
+def _sizes(args, result):
     """Return the bytes of all tensors, the elements of the largest, and the dtype of the result or the first tensor."""
     size, elements, dtype = 0, 0, None
-    for value in (made, *args):
+    for value in (result, *args):
         if isinstance(value, torch.Tensor):
             if value.layout is torch.sparse_coo:
                 value = value._values()
@@ -167,9 +167,9 @@ def _shape(value):
     return tuple(map(_shape, value)) if isinstance(value, (list, tuple)) else value
 
 
-def _precision(func, made, args):
+def _precision(func, result, args):
     """Return the name of the dtype in which a GPU would multiply: TF32 for float32 where torch's switch says so."""
-    name = _name((made if isinstance(made, torch.Tensor) else args[0]).dtype)
+    name = _name((result if isinstance(result, torch.Tensor) else args[0]).dtype)
     if name != "float32":
         return name
     backend = torch.backends.cudnn.conv if func.overloadpacket in _CONVOLUTIONS else torch.backends.cuda.matmul

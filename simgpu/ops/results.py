@@ -1,4 +1,4 @@
-"""What an op has made on the CPU, put on the simulated device: wrapped, counted in its memory, bounded beforehand."""
+"""Results of an op on the CPU, put on the simulated device: wrapped, counted in its memory, bounded beforehand."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -39,28 +39,30 @@ def parts(numbers: Tensor) -> tuple[Tensor, ...]:
     return (numbers,)
 
 
-def check_layout(made: Any, plan: OpPlan, inner: Sequence) -> None:
+def check_layout(numbers: Any, plan: OpPlan, inner: Sequence) -> None:
     """Refuse what is not dense, unless it is an embedding's sparse gradient, or was made of one, in `inner`."""
-    if isinstance(made, Tensor) and made.layout is not torch.strided:
-        of_sparse = any(isinstance(one, Tensor) and one.layout is torch.sparse_coo for one in inner)
+    if isinstance(numbers, Tensor) and numbers.layout is not torch.strided:
+        of_sparse = any(isinstance(argument, Tensor) and argument.layout is torch.sparse_coo for argument in inner)
         if not of_sparse and plan.name != "_sparse_coo_tensor_with_dims_and_tensors":
-            raise NotImplementedError(not_dense(made.layout))
+            raise NotImplementedError(not_dense(numbers.layout))
 
 
-def put_all(plan: OpPlan, made: Any, where: torch.device, simulation: Simulation) -> Any:
+def put_all(plan: OpPlan, numbers: Any, where: torch.device, simulation: Simulation) -> Any:
     """Return what an op made, each tensor in it on `where`."""
-    if isinstance(made, Tensor):
-        return put(made, where, simulation, plan.sharing)
-    if isinstance(made, (list, tuple)):
-        return type(made)(put(one, where, simulation, plan.sharing) if isinstance(one, Tensor) else one for one in made)
-    return made
+    if isinstance(numbers, Tensor):
+        return put(numbers, where, simulation, plan.sharing)
+    if isinstance(numbers, (list, tuple)):
+        return type(numbers)(
+            put(part, where, simulation, plan.sharing) if isinstance(part, Tensor) else part for part in numbers
+        )
+    return numbers
 
 
-def written(call: Call, plan: OpPlan, args: tuple, kwargs: dict, made: Any) -> Any:
+def written(call: Call, plan: OpPlan, args: tuple, kwargs: dict, outputs: Any) -> Any:
     """Return the results of an op that writes: its own arguments, where a result is one."""
     if not plan.returned:
-        return made
-    several = made if isinstance(made, (list, tuple)) else (made,)
+        return outputs
+    several = outputs if isinstance(outputs, (list, tuple)) else (outputs,)
     results = []
     for place, numbers in zip(plan.returned, several, strict=True):
         if place is None:
@@ -71,7 +73,7 @@ def written(call: Call, plan: OpPlan, args: tuple, kwargs: dict, made: Any) -> A
         if plan.reshapes and type(target) is call.cls:
             _reshape(target)
         results.append(target)
-    return type(made)(results) if isinstance(made, (list, tuple)) else results[0]
+    return type(outputs)(results) if isinstance(outputs, (list, tuple)) else results[0]
 
 
 def _reshape(tensor):
@@ -121,7 +123,7 @@ def _sizes(args):
 
 
 def _bytes_made(func, args, kwargs):
-    """Return the bytes of an op's results, asked of torch's shapes alone; 0 where torch can't tell."""
+    """Return the bytes of an op's results, from torch's shapes alone; 0 where these depend on values."""
 
     def shape_of(value):
         if not isinstance(value, Tensor):
@@ -132,7 +134,7 @@ def _bytes_made(func, args, kwargs):
     if "device" in options:
         options["device"] = torch.device("meta")
     try:
-        made = func(*tree_map(shape_of, args), **tree_map(shape_of, options))
+        shapes = func(*tree_map(shape_of, args), **tree_map(shape_of, options))
     except (RuntimeError, NotImplementedError, IndexError, ValueError):
         return 0  # the op itself will say what is wrong, or makes what depends on the numbers
-    return sum(one.nbytes for one in tree_flatten(made)[0] if isinstance(one, Tensor))
+    return sum(shape.nbytes for shape in tree_flatten(shapes)[0] if isinstance(shape, Tensor))

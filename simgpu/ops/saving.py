@@ -18,10 +18,10 @@ from torch.storage import TypedStorage, UntypedStorage
 from simgpu.state import Simulation
 
 
-def reduced(tensor: torch.Tensor, numbers: torch.Tensor, said: dict[str, Any]) -> tuple:
+def reduced(tensor: torch.Tensor, numbers: torch.Tensor, attributes: dict[str, Any]) -> tuple:
     """Return what pickle writes for a simulated `tensor` whose values are `numbers`: what torch does for one of CUDA.
 
-    `said` is what a program has written on the tensor as attributes.
+    `attributes` are those that a program has set on the tensor.
     """
     torch.utils.hooks.warn_if_has_hooks(tensor)
     storage = TypedStorage(wrap_storage=numbers.untyped_storage(), dtype=numbers.dtype, _internal=True)
@@ -38,9 +38,9 @@ def reduced(tensor: torch.Tensor, numbers: torch.Tensor, said: dict[str, Any]) -
     if parameter:
         data = torch.Tensor.detach(tensor)
         written = (torch._utils._rebuild_parameter, (data, tensor.requires_grad, OrderedDict()))
-        return (torch._utils._rebuild_parameter_with_state, (*written[1], said)) if said else written
-    if said:
-        return torch._tensor._rebuild_from_type_v2, (written[0], torch.Tensor, written[1], said)
+        return (torch._utils._rebuild_parameter_with_state, (*written[1], attributes)) if attributes else written
+    if attributes:
+        return torch._tensor._rebuild_from_type_v2, (written[0], torch.Tensor, written[1], attributes)
     return written
 
 
@@ -78,9 +78,9 @@ class DeviceStorage(UntypedStorage):
 
     def cpu(self) -> UntypedStorage:
         """Return a copy on the CPU."""
-        made = UntypedStorage(self.nbytes())
-        UntypedStorage.copy_(made, self)
-        return made
+        copied = UntypedStorage(self.nbytes())
+        UntypedStorage.copy_(copied, self)
+        return copied
 
 
 class RestoredStorage(DeviceStorage):
@@ -95,11 +95,11 @@ def restored(simulation: Simulation) -> Iterator[None]:
         if not re.match(r"cuda(:|$)", location):
             return None
         device = _validate_device(location, "cuda")
-        made = RestoredStorage(storage.nbytes())
-        made.copy_(storage)
-        made.where = simulation.place(device)
+        placed = RestoredStorage(storage.nbytes())
+        placed.copy_(storage)
+        placed.where = simulation.place(device)
         simulation.clock.copy(None, device.index, storage.nbytes(), name="load")
-        return made
+        return placed
 
     def on_cuda(storage, device=None, non_blocking=False):
         index = torch.cuda.current_device() if device is None else device

@@ -1,4 +1,4 @@
-"""`record`: measure a CUDA device and fit a model to it; `write` keeps both as a card."""
+"""Measuring a CUDA device (`record`), fitting a model to it (`fitted`), and writing both as a card (`write`)."""
 
 import json
 import os
@@ -55,7 +55,7 @@ class Recording:
 
 
 def record(device: torch.device, limit: float = 300.0, say: Callable[[str], object] = str) -> Recording:
-    """Return the `Recording` of `device`, a CUDA device with its index; `say` is told what is measured next.
+    """Return the `Recording` of `device`, a CUDA device with its index; `say` is called with what is measured next.
 
     Takes a quarter of its free memory at most. Raises TimeoutError when `limit` seconds are over.
     """
@@ -66,12 +66,12 @@ def record(device: torch.device, limit: float = 300.0, say: Callable[[str], obje
     rows.warm_up(watch, _WARM_UP)
     say("the host's seconds for an op, and the device's shortest")
     calls = rows.calls(watch)
-    found = rows.of_device(device, calls)
+    properties = rows.of_device(device, calls)
     say("memory")
     ops = rows.ops(watch, sizes.numbers)
     say("copies")
     copies = rows.copies(watch, sizes.copies)
-    dtypes = _dtypes(found)
+    dtypes = _dtypes(properties)
     say(f"products in {', '.join(dtypes)}")
     products = rows.products(watch, sizes.products, dtypes)
     slow = "kernels: the host was slower than the device at times, so short ones may be shorter than they seem"
@@ -82,7 +82,7 @@ def record(device: torch.device, limit: float = 300.0, say: Callable[[str], obje
         _driver(),
         torch.__version__,
         round(time.monotonic() - began, 1),
-        found,
+        properties,
         calls,
         products,
         copies,
@@ -93,22 +93,22 @@ def record(device: torch.device, limit: float = 300.0, say: Callable[[str], obje
 
 def fitted(recording: Recording) -> DeviceModel:
     """Return the `DeviceModel` fitted to `recording`; it says whether the device was simulated."""
-    found = calibrate(recording)
-    told = origin(recording.hardware, recording.date, recording.simulated)
-    return DeviceModel(**{**vars(found), "origin": told, "assumed": (*found.assumed, *recording.notes)})
+    model = calibrate(recording)
+    source = origin(recording.hardware, recording.date, recording.simulated)
+    return DeviceModel(**{**vars(model), "origin": source, "assumed": (*model.assumed, *recording.notes)})
 
 
 def write(path: Path, recording: Recording) -> None:
     """Write the card of `recording` to `path`, whole or not at all: the model's figures, then the rows behind them."""
-    told = asdict(recording)
-    measured = {kind: told[kind] for kind in ("calls", "matmul", "copies", "ops")}
+    fields = asdict(recording)
+    measured = {kind: fields[kind] for kind in ("calls", "matmul", "copies", "ops")}
     head = {"schema": SCHEMA, "kind": SIMULATED if recording.simulated else MEASURED}
-    head |= {name: told[name] for name in ("simulated", "date", "driver", "torch", "seconds")}
+    head |= {name: fields[name] for name in ("simulated", "date", "driver", "torch", "seconds")}
     figures = asdict(fitted(recording))
     text = json.dumps(_short(head | {name: figures[name] for name in FIGURES}), indent=2, ensure_ascii=False)
-    lines = {kind: ",\n      ".join(json.dumps(_short(row)) for row in found) for kind, found in measured.items()}
+    lines = {kind: ",\n      ".join(json.dumps(_short(row)) for row in entries) for kind, entries in measured.items()}
     text = text.removesuffix("\n}") + ',\n  "rows": {\n    '
-    text += ",\n    ".join(f'"{kind}": [\n      {found}\n    ]' for kind, found in lines.items()) + "\n  }\n}\n"
+    text += ",\n    ".join(f'"{kind}": [\n      {entries}\n    ]' for kind, entries in lines.items()) + "\n  }\n}\n"
     unfinished = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         unfinished.write_text(text, encoding="utf-8")
@@ -120,7 +120,7 @@ def write(path: Path, recording: Recording) -> None:
 def _short(value):
     """Return JSON's data with six digits of every float: no clock has more."""
     if isinstance(value, dict):
-        return {name: _short(one) for name, one in value.items()}
+        return {name: _short(item) for name, item in value.items()}
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
@@ -145,8 +145,8 @@ def _driver():
     if active():
         return "none: simulated"
     try:
-        asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-        answer = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=True).stdout.split()
+        command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.split()
     except (OSError, subprocess.SubprocessError):
         answer = []  # in some containers there is no such program
     return f"NVIDIA {answer[0] if answer else 'unknown'}, CUDA {torch.version.cuda}"

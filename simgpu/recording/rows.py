@@ -128,17 +128,17 @@ def copies(watch: Stopwatch, sizes: Sequence[int]) -> list[Copy]:
     rows = []
     second = next((torch.device("cuda", i) for i in range(torch.cuda.device_count()) if i != watch.device.index), None)
     for nbytes in sizes:
-        there = torch.zeros(nbytes, dtype=torch.uint8, device=watch.device)
+        target = torch.zeros(nbytes, dtype=torch.uint8, device=watch.device)
         for memory in ("pageable", "pinned"):
             host = torch.zeros(nbytes, dtype=torch.uint8, pin_memory=memory == "pinned")
-            found = watch.blocking(partial(there.copy_, host))
-            rows.append(Copy("to device", memory, nbytes, *found))
-            found = watch.blocking(partial(host.copy_, there))
-            rows.append(Copy("from device", memory, nbytes, *found))
+            spread = watch.blocking(partial(target.copy_, host))
+            rows.append(Copy("to device", memory, nbytes, *spread))
+            spread = watch.blocking(partial(host.copy_, target))
+            rows.append(Copy("from device", memory, nbytes, *spread))
         if second is not None:
             beside = torch.zeros(nbytes, dtype=torch.uint8, device=second)
-            found = _device_seconds(watch, partial(beside.copy_, there))
-            rows.append(Copy("between devices", "of a device", nbytes, *found))
+            spread = _device_seconds(watch, partial(beside.copy_, target))
+            rows.append(Copy("between devices", "of a device", nbytes, *spread))
     return rows
 
 
@@ -164,17 +164,19 @@ def calls(watch: Stopwatch) -> list[Call]:
     return [*rows, Call("synchronize", WAIT, *watch.queued(partial(torch.cuda.synchronize, watch.device)))]
 
 
-def of_device(device: torch.device, found: Sequence[Call]) -> Device:
-    """Return the `Device` by the medians of what was `found` of small ops, and by its own properties."""
-    told = torch.cuda.get_device_properties(device)
-    launch, shortest, wait = (median(row.seconds for row in found if row.side == side) for side in (HOST, DEVICE, WAIT))
+def of_device(device: torch.device, measured: Sequence[Call]) -> Device:
+    """Return the `Device` by the medians of what was `measured` of small ops, and by its own properties."""
+    properties = torch.cuda.get_device_properties(device)
+    launch, shortest, wait = (
+        median(row.seconds for row in measured if row.side == side) for side in (HOST, DEVICE, WAIT)
+    )
     return Device(
         launch=launch,
         shortest_kernel=shortest,
         synchronise=wait,
-        memory=told.total_memory,
-        capability=(told.major, told.minor),
-        multiprocessors=told.multi_processor_count,
+        memory=properties.total_memory,
+        capability=(properties.major, properties.minor),
+        multiprocessors=properties.multi_processor_count,
     )
 
 

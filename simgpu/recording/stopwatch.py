@@ -44,7 +44,7 @@ class Stopwatch:
         self.device = device
         self.simulated = simulation is not None
         self.most = most
-        self.ahead = True  # so far the host was never slower than a device whose own seconds were asked for
+        self.ahead = True  # so far the host was never slower than the device
         self._simulation = simulation
         self._host = time.perf_counter if simulation is None else lambda: simulation.clock.host
         self._limit, self._end, self._repeats = limit, time.monotonic() + limit, repeats
@@ -83,10 +83,10 @@ class Stopwatch:
     def tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
         """Return random numbers on the device: products of zeros need less power, and are faster than others.
 
-        On a simulated device it has a shape alone, as nobody asks for its numbers.
+        On a simulated device it has a shape alone, as its numbers are never read.
         """
-        made = self._empty(shape, dtype)
-        return made if self.simulated else made.normal_()
+        tensor = self._empty(shape, dtype)
+        return tensor if self.simulated else tensor.normal_()
 
     def idle(self) -> None:
         """Wait until the device has done all it was given."""
@@ -97,13 +97,13 @@ class Stopwatch:
 
     def seconds_left(self) -> float:
         """Return how many seconds of the limit are left; raises TimeoutError when none are."""
-        left = self._end - time.monotonic()
-        if left <= 0:
+        remaining = self._end - time.monotonic()
+        if remaining <= 0:
             raise TimeoutError(
                 f"calibrate: {self._limit:g} s are over and {self.device} is not done, so nothing is written. "
                 "Is it busy with something else? Else give more time: --seconds."
             )
-        return left
+        return remaining
 
     def _repeated(self, once):
         if not self.simulated:
@@ -124,8 +124,8 @@ class Stopwatch:
         with torch.cuda.device(self.device):
             if behind:
                 self._keep_busy(self._nbytes())
-                host, there = self._busy
-                there.copy_(host, non_blocking=True)
+                host, target = self._busy
+                target.copy_(host, non_blocking=True)
             start.record()
             for _ in range(times):
                 call()

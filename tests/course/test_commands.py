@@ -1,5 +1,6 @@
-"""What `python -m course life` prints: the generations asked for, and cells a second that are cells a second."""
+"""What `python -m course life` prints, and its cells a second; the log of a task."""
 
+import logging
 import re
 from types import SimpleNamespace
 
@@ -31,10 +32,21 @@ def test_life_tells_the_generations_asked_for_and_the_last_one(two_seconds_a_loo
         main, "life --pattern glider --generations 70 --every 30 --height 10 --width 12".split()
     )
     assert result.exit_code == 0, result.output
-    told = re.findall(r"^generation (\d+): (\d+) living cells$", result.output, re.MULTILINE)
-    assert told == [(number, "5") for number in ("0", "30", "60", "70")]
+    counts = re.findall(r"^generation (\d+): (\d+) living cells$", result.output, re.MULTILINE)
+    assert counts == [(number, "5") for number in ("0", "30", "60", "70")]
 
 
 def test_life_of_no_generations_has_no_rate(two_seconds_a_look):
     lines = list(life.report("glider", 0, "auto", "B3/S23", True, 10, 10, 30, show=False))
     assert lines == ["generation 0: 5 living cells"]
+
+
+@pytest.mark.parametrize("level", [None, "info"])
+def test_a_tasks_log_is_printed_from_the_level_on_that_its_flag_names(level, monkeypatch):
+    configured, wrong = [], ["task", "--job", "worker"]  # without a spec: it ends at once
+    monkeypatch.setattr("logging.basicConfig", lambda **settings: configured.append(settings))
+    for package in ("course", "modelserver", "simgpu"):
+        monkeypatch.setattr(logging.getLogger(package), "level", logging.NOTSET)
+    result = CliRunner().invoke(main, wrong + (["--log_level", level] if level else []))
+    assert result.exit_code == 1 and len(configured) == (level is not None)
+    assert logging.getLogger("course.cluster").getEffectiveLevel() == (logging.INFO if level else logging.WARNING)

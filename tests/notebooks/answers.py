@@ -15,6 +15,14 @@ def pairs(name):
     return list(zip(exercises(read_source(name)), answers, strict=True))
 
 
+def model_answers(name, **imported):
+    """Return exercise -> model answer of chapter `name`; `imported` are names that its cells import above."""
+    names = dict(imported)
+    for _, source in pairs(name):
+        exec(source, names)
+    return {key: value for key, value in names.items() if key != "__builtins__" and key not in imported}
+
+
 def exercises(notebook):
     """Return the sources of the cells that the learner fills in."""
     return [cell.source for cell in notebook.cells if "exercise" in cell.metadata.get("tags", [])]

@@ -1,5 +1,7 @@
 """Chapter 01's exercises on GPUs: right answers pass, plausible wrong ones meet a counterexample that names the op."""
 
+from functools import partial
+
 import pytest
 import torch
 
@@ -8,38 +10,18 @@ from course.checks import check
 from course.checks.watched_gpus import gpus_for
 from course.devices import simulated_gpus
 from simgpu import active
+from tests.notebooks.answers import model_answers
+from tests.notebooks.checked import named
 
 GPUS = ["cuda:0", "cuda:1", "cuda:2", "cuda:3"]
 
 
-def named(name, function):
-    function.__name__ = name
-    return function
-
-
-def by_place(a, b):
-    with place("/gpu:0"):
-        return (a @ b).cpu()
+ANSWERS = model_answers("01_devices", torch=torch, place=place)
+fit, split_product = ANSWERS["fit"], ANSWERS["split_product"]
 
 
 def by_to(a, b):
     return (a.to("cuda:0") @ b.to("cuda:0")).cpu()
-
-
-def mended(x, y, steps, rate=0.1):
-    x, y = x.to("cuda:0"), y.to("cuda:0")
-    w = torch.zeros(x.shape[1], 1, device="cuda:0", requires_grad=True)
-    for _ in range(steps):
-        ((x @ w - y) ** 2).mean().backward()
-        with torch.no_grad():
-            w -= rate * w.grad
-            w.grad = None
-    return w
-
-
-def split(a, b):
-    parts = [part.to(gpu) @ b.to(gpu) for part, gpu in zip(a.tensor_split(2), GPUS, strict=False)]
-    return torch.cat([part.cpu() for part in parts])
 
 
 def thrown(darts, seed=lambda index: index, home=lambda inside: int(inside.sum().item()), devices=GPUS):
@@ -52,10 +34,10 @@ def thrown(darts, seed=lambda index: index, home=lambda inside: int(inside.sum()
 
 
 RIGHT = {
-    "placed": ("on_the_gpu", by_place),
+    "placed": ("on_the_gpu", ANSWERS["on_the_gpu"]),
     "moved by hand": ("on_the_gpu", by_to),
-    "mended": ("fit", mended),
-    "split": ("split_product", split),
+    "mended": ("fit", fit),
+    "split": ("split_product", split_product),
     "a seed each": ("darts_on_four", thrown),
 }
 
@@ -102,36 +84,17 @@ def no_leaf(x, y, steps):
     return w
 
 
-def data_moved_every_step(x, y, steps):
+def fitted(x, y, steps, moved=True, read=False, on_the_cpu=False):
+    """Fit as the model answer does, but for one mistake."""
+    x, y = (x.to("cuda:0"), y.to("cuda:0")) if moved else (x, y)
     w = torch.zeros(x.shape[1], 1, device="cuda:0", requires_grad=True)
     for _ in range(steps):
-        ((x.to("cuda:0") @ w - y.to("cuda:0")) ** 2).mean().backward()
-        with torch.no_grad():
-            w -= 0.1 * w.grad
-            w.grad = None
-    return w
-
-
-def step_on_the_cpu(x, y, steps):
-    x, y = x.to("cuda:0"), y.to("cuda:0")
-    w = torch.zeros(x.shape[1], 1, device="cuda:0", requires_grad=True)
-    for _ in range(steps):
-        ((x @ w - y) ** 2).mean().backward()
-        with torch.no_grad():
-            w.copy_(w.cpu() - 0.1 * w.grad.cpu())
-            w.grad = None
-    return w
-
-
-def loss_read_every_step(x, y, steps):
-    x, y = x.to("cuda:0"), y.to("cuda:0")
-    w = torch.zeros(x.shape[1], 1, device="cuda:0", requires_grad=True)
-    for _ in range(steps):
-        loss = ((x @ w - y) ** 2).mean()
+        loss = ((x.to("cuda:0") @ w - y.to("cuda:0")) ** 2).mean()
         loss.backward()
-        loss.item()
+        if read:
+            loss.item()
         with torch.no_grad():
-            w -= 0.1 * w.grad
+            w.copy_(w.cpu() - 0.1 * w.grad.cpu() if on_the_cpu else w - 0.1 * w.grad)
             w.grad = None
     return w
 
@@ -168,11 +131,11 @@ WRONG = {
     "left there": ("on_the_gpu", left_there, "back on the CPU"),
     "moved twice": ("on_the_gpu", moved_twice, "bytes moved to /gpu:0"),
     "no leaf": ("fit", no_leaf, "raised"),
-    "data moved every step": ("fit", data_moved_every_step, "bytes moved to /gpu:0"),
-    "step on the CPU": ("fit", step_on_the_cpu, "ran on the CPU"),
-    "loss read every step": ("fit", loss_read_every_step, "came back"),
+    "data moved every step": ("fit", partial(fitted, moved=False), "bytes moved to /gpu:0"),
+    "step on the CPU": ("fit", partial(fitted, on_the_cpu=True), "ran on the CPU"),
+    "loss read every step": ("fit", partial(fitted, read=True), "came back"),
     "all on the CPU": ("fit", all_on_the_cpu, "ran on the CPU"),
-    "one step too many": ("fit", lambda x, y, steps: mended(x, y, steps + 1), "expected"),
+    "one step too many": ("fit", lambda x, y, steps: fit(x, y, steps + 1), "expected"),
     "whole to both": ("split_product", whole_to_both, "bytes moved"),
     "joined in the wrong order": ("split_product", wrong_order, "expected"),
     "everything twice": ("split_product", twice_the_product, "computed"),
@@ -209,5 +172,5 @@ def test_a_simulation_with_too_few_gpus_is_named_with_the_way_out():
 def test_the_readers_simulation_outlives_the_check():
     with simulated_gpus(4) as gpus:
         x = torch.ones(2, device="cuda:3")
-        check(named("split_product", split))
+        check(named("split_product", split_product))
         assert active() is gpus and (x + 1).sum().item() == 4

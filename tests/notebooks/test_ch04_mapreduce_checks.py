@@ -1,66 +1,34 @@
-"""The checks of chapter 04 pass right answers and catch plausible wrong ones."""
+"""Chapter 04's checks: pass a right answer, notice a plausible wrong one, and leave a stub alone."""
 
 import pytest
 
 from course import ClusterSpec, check
+from tests.notebooks.answers import model_answers
+from tests.notebooks.checked import three_tests
+
+RIGHT = model_answers("04_mapreduce_mean", ClusterSpec=ClusterSpec)
+RENAMED = RIGHT.pop("renamed")
+fold = RIGHT["fold"]
+WRONG = [
+    ("fold", lambda join, values: fold(lambda a, b: join(b, a), values[::-1])),  # from the right
+    ("fold", lambda join, values: fold(join, values[:-1] or values)),  # forgets the last one
+    ("merge_counts", lambda left, right: {**left, **right}),  # the right count replaces the left one
+    ("merge_counts", lambda left, right: {w: left[w] + right[w] for w in left if w in right}),  # only words of both
+    ("merge_counts", lambda left, right: left),
+    ("weighted_mean", lambda means, sizes: sum(means) / len(means)),
+]
 
 
-def test_a_reduce_from_the_left_passes_and_other_orders_are_caught():
-    def fold(join, values):
-        result = values[0]
-        for value in values[1:]:
-            result = join(result, value)
-        return result
-
-    assert check(fold)
-    right = fold
-
-    def fold(join, values):  # from the right
-        return right(lambda a, b: join(b, a), values[::-1])
-
-    assert check(fold).state == "wrong"
-
-    def fold(join, values):  # forgets the last one
-        return right(join, values[:-1] or values)
-
-    assert check(fold).state == "wrong"
+test_a_right_answer_passes, test_a_plausible_wrong_answer_is_noticed, test_a_stub_is_not_yet_an_answer = three_tests(
+    RIGHT, WRONG
+)
 
 
 def test_an_unweighted_mean_is_caught_by_its_smallest_counterexample():
-    def weighted_mean(means, sizes):
-        return sum(means) / len(means)
-
-    verdict = check(weighted_mean)
-    assert verdict.state == "wrong" and "weighted_mean([2.0, 10.0], [3, 1])" in verdict.message
-
-    def weighted_mean(means, sizes):
-        return sum(mean * size for mean, size in zip(means, sizes, strict=True)) / sum(sizes)
-
-    assert check(weighted_mean)
+    assert "weighted_mean([2.0, 10.0], [3, 1])" in check(WRONG[-1][1], "weighted_mean").message
 
 
-@pytest.mark.parametrize(
-    ("body", "state"),
-    [
-        (lambda left, right: {**left, **right}, "wrong"),  # the right count replaces the left one
-        (lambda left, right: {w: left[w] + right[w] for w in left if w in right}, "wrong"),  # only words of both
-        (lambda left, right: left, "wrong"),
-        (lambda left, right: {w: left.get(w, 0) + right.get(w, 0) for w in left.keys() | right.keys()}, "passed"),
-        (lambda left, right: None, "not yet"),
-    ],
-)
-def test_joining_counts_is_checked_on_words_of_either_side(body, state):
-    assert check(body, "merge_counts").state == state
-
-
-@pytest.mark.parametrize(
-    ("jobs", "state"),
-    [
-        ({"summer": ["localhost:1", "localhost:2", "localhost:3"]}, "passed"),
-        ({"local": ["localhost:1", "localhost:2", "localhost:3"]}, "wrong"),
-        ({"summer": ["localhost:1", "localhost:2"]}, "wrong"),
-    ],
-)
-def test_the_renamed_job_has_its_name_and_its_three_tasks(jobs, state):
-    assert check(ClusterSpec(jobs), "renamed").state == state
-    assert check(None, "renamed").state == "not yet"
+@pytest.mark.parametrize(("job", "ports"), [("local", (1, 2, 3)), ("summer", (1, 2))])
+def test_the_renamed_job_has_its_name_and_its_three_tasks(job, ports):
+    assert check(ClusterSpec({job: [f"localhost:{port}" for port in ports]}), "renamed").state == "wrong"
+    assert check(RENAMED, "renamed") and check(None, "renamed").state == "not yet"

@@ -2,16 +2,15 @@
 
 from math import ceil, pi, sqrt
 
+import numpy
+
 from course import check
+from tests.notebooks.answers import model_answers
 from tests.notebooks.checked import three_tests
 
 ONE = 4 * sqrt(pi / 4 * (1 - pi / 4))  # the standard error of one dart
 
-RIGHT = {
-    "standard_error": lambda inside, n: 4 * sqrt(inside / n * (1 - inside / n) / n),
-    "darts_for": lambda wish: ceil((ONE / wish) ** 2),
-    "share": lambda k, n, darts: (darts * k // n, darts * (k + 1) // n),
-}
+RIGHT = model_answers("05_distributed_pi", sqrt=sqrt, np=numpy)
 WRONG = [
     ("standard_error", lambda inside, n: sqrt(inside / n * (1 - inside / n) / n)),  # of the share, not of pi
     ("standard_error", lambda inside, n: 4 * sqrt(inside / n * (1 - inside / n))),  # of one dart

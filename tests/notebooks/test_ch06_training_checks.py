@@ -1,16 +1,11 @@
 """Chapter 06's checks: pass a right answer, notice a plausible wrong one, and leave a stub alone."""
 
+from course import training
 from course.training import Hook
+from tests.notebooks.answers import model_answers
 from tests.notebooks.checked import three_tests
 
-
-def loss_below(limit):
-    class LossBelow(Hook):
-        def after_run(self, session, step):
-            if step.loss < limit:
-                session.request_stop("low enough")
-
-    return LossBelow()
+RIGHT = model_answers("06_async_regression", training=training)
 
 
 def last_loss_below(limit):
@@ -25,31 +20,6 @@ def last_loss_below(limit):
             self.loss = step.loss
 
     return TooLate()
-
-
-def synchronous_mean(pushes, version, needed):
-    used = {}
-    for worker, pulled, gradient in pushes:
-        if pulled == version and len(used) < needed:
-            used.setdefault(worker, gradient)
-    return sum(used.values()) / needed
-
-
-def taken_once(pushes, incarnation):
-    last, taken = {}, []
-    for push in pushes:
-        of, session, number = push
-        if of == incarnation and number > last.get(session, 0):
-            last[session] = number
-            taken.append(push)
-    return taken
-
-
-def restorable(checkpoints):
-    for step, cuts, right in sorted(checkpoints, reverse=True):
-        if all(right) and set(cuts) == {step}:
-            return step
-    return 0
 
 
 def without_a_look_at_the_incarnation(pushes, incarnation):
@@ -76,14 +46,6 @@ def counting_refused_ones_too(pushes, incarnation):
     return taken
 
 
-RIGHT = {
-    "push": lambda w, version, gradient, pulled, rate: (w - rate * gradient, version + 1, version - pulled),
-    "staleness": lambda pulled: [at - version for at, version in enumerate(pulled)],
-    "synchronous_mean": synchronous_mean,
-    "loss_below": loss_below,
-    "taken_once": taken_once,
-    "restorable": restorable,
-}
 WRONG = [
     ("push", lambda w, version, gradient, pulled, rate: (w + rate * gradient, version + 1, version - pulled)),
     ("push", lambda w, version, gradient, pulled, rate: (w - rate * gradient, version, version - pulled)),
@@ -98,7 +60,7 @@ WRONG = [
     ("synchronous_mean", lambda pushes, version, needed: sum({w: g for w, _, g in pushes}.values()) / needed),
     ("loss_below", lambda limit: Hook()),
     ("loss_below", lambda limit: object()),
-    ("loss_below", lambda limit: loss_below(2 * limit)),
+    ("loss_below", lambda limit: RIGHT["loss_below"](2 * limit)),
     ("loss_below", last_loss_below),
     ("taken_once", lambda pushes, incarnation: pushes),
     ("taken_once", lambda pushes, incarnation: [push for push in pushes if push[0] == incarnation]),

@@ -3,34 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.notebooks.answers import model_answers
 from tests.notebooks.checked import oracle, three_tests
 
-
-def gradients_a_second(compute, delays, rule):
-    cycles = [compute + 2 * delay for delay in delays]
-    if rule == "sync":
-        return 1000 * len(cycles) / max(cycles)
-    return sum(1000 / cycle for cycle in cycles)
-
-
-def worth_it(compute, delay):
-    return (compute + 2 * delay) // compute + 1
-
-
-def quicker(ranks, delay, size, speed):
-    server = 2 * (delay + size / speed)
-    ring = 2 * (ranks - 1) * (delay + size / ranks / speed)
-    return "ring" if ring < server - 1e-9 else "server"
-
-
-def counted_out(heard, silence, until):
-    for beat, following in zip(heard, [*heard[1:], until + 1], strict=True):
-        if following > beat + silence:
-            return beat + silence
-    return -1
-
-
-RIGHT = {f.__name__: f for f in (gradients_a_second, worth_it, quicker, counted_out)}
+RIGHT = model_answers("09_beyond_one_machine")
+gradients_a_second, worth_it, quicker, counted_out = RIGHT.values()
 WRONG = [
     ("gradients_a_second", lambda compute, delays, rule: gradients_a_second(compute, delays, "async")),
     ("gradients_a_second", lambda compute, delays, rule: gradients_a_second(compute, delays, "sync")),

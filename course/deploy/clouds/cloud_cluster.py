@@ -1,4 +1,4 @@
-"""The `Cluster` of a cloud: executor, client, map and reduce; it says in a sentence what only named tasks can do."""
+"""The `Cluster` of a cloud: executor, client, map and reduce; the rest raises an error that says why it can't."""
 
 from typing import NoReturn
 

@@ -7,7 +7,7 @@ from typing import Any
 from course.deploy.clouds.deployer import CloudOptions
 from course.deploy.options import did_you_mean
 
-#: For a cloud, a gateway or Kubernetes to answer one question: whoever is not there is told within ten seconds.
+#: A cloud, a gateway or Kubernetes has so long to answer; one that doesn't is an error within ten seconds.
 CLOUD_ANSWERS = 8.0
 #: For one of these to end a cluster, when it is asked to.
 CLOUD_CLUSTER_ENDS = 30.0

@@ -32,7 +32,7 @@ from course.deploy.launcher import DeployError
 from course.deploy.ledger import Entry
 from course.deploy.lost_tasks import DEPLOYED_LOOKS_EVERY
 
-#: For the process that ends what a killed client left, of any kind.
+#: The process that ends what a killed client left, of any kind, has so long.
 LEFTOVER_ENDS = 200.0
 
 _LOG = logging.getLogger(__name__)
@@ -137,7 +137,7 @@ class CloudRuntime(Deployment):
         return self.tasks[len(workers) :]
 
     def log(self, task: str) -> str:
-        """Return what the scheduler and all workers printed, as far as the system tells it."""
+        """Return what the scheduler and all workers printed, as far as the system has it."""
         return self.thread.run(self._deployer.log)
 
     def address(self, task: str) -> NoReturn:
@@ -145,7 +145,7 @@ class CloudRuntime(Deployment):
         lacks("cluster.spec", self.kind)
 
     def _refuse(self, _: object, method: str) -> NoReturn:
-        """Raise RuntimeError: a process can't be told by name, and no deployer of Dask's sends it signals."""
+        """Raise RuntimeError: processes have no names here, and no deployer of Dask's sends them signals."""
         lacks(f"cluster.{method}", self.kind)
 
     signal = _refuse

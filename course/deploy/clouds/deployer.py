@@ -1,4 +1,4 @@
-"""One of Dask's deployers as the rest of this room sees it: what it takes, how it starts, what ends it for certain."""
+"""The interface of one of Dask's deployers to the rest of this room: its options, its start, its certain end."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Protocol
 
 @dataclass(frozen=True)
 class CloudOptions:
-    """What a system can be told, plain data; each has a class of its own that adds fields and checks them.
+    """The options of a system, plain data; each system has a class of its own that adds fields and checks them.
 
-    `check` raises TypeError or ValueError that names the option, what was given, what is legal and the next step.
+    `check` raises TypeError or ValueError that names the option, its value, what is legal and the next step.
     """
 
     def check(self) -> None:
@@ -19,7 +19,7 @@ class Deployer(Protocol):
     """A cluster of one system: made for `(name, workers, options)`. Its coroutines run in the cluster's event loop.
 
     Each of them raises DeployError with the next step, in at most 10 s where somebody doesn't answer. Modules that
-    define one import their library inside of these functions: only who uses a system has it.
+    define one import their library inside of these functions: only users of that system have it.
     """
 
     #: What is imported to see whether the extra is there, and the class of its options.
@@ -53,4 +53,4 @@ class Deployer(Protocol):
 
     @staticmethod
     async def end(leftover: dict[str, Any]) -> None:
-        """End a cluster whose client is gone, from another process: `leftover` is what the method of that name gave."""
+        """End a cluster whose client is gone, from another process; `leftover`: from the method of that name."""

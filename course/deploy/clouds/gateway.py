@@ -21,7 +21,7 @@ _EVERY = 0.25  # seconds between two looks
 
 @dataclass(frozen=True)
 class GatewayOptions(CloudOptions):
-    """What a gateway can be told; without `address` Dask's own configuration says it (`gateway.address`).
+    """The options of a gateway; without `address` Dask's own configuration has it (`gateway.address`).
 
     `address`: "https://gateway.example.org"; `proxy_address`: where its schedulers are reached, if elsewhere
     ("example.org:8786"). `auth`: "basic", "jupyterhub", "kerberos", a class by its dotted name, or one of Dask

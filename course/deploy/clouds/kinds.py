@@ -1,4 +1,4 @@
-"""Which systems one of Dask's deployers is behind: a name for `deploy`, which its extra has too, and who starts it."""
+"""The systems that one of Dask's deployers starts clusters on: each by its name for `deploy`, with its deployer."""
 
 from course.deploy.clouds.deployer import Deployer
 from course.deploy.clouds.gateway import GatewayDeployer

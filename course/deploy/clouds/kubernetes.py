@@ -15,7 +15,7 @@ from course.deploy.clouds.kubernetes_resource import API, COMM, KubernetesOption
 from course.deploy.launcher import DeployError
 from course.deploy.lost_tasks import SLOW_JOIN_IS_TOLD
 
-#: For Dask's operator to take up what Kubernetes was asked for; where it runs, that is a second.
+#: Dask's operator has so long to take up a resource; where it runs, a second is enough.
 OPERATOR_ANSWERS = 30.0
 
 _EVERY = 0.5  # seconds between two looks
@@ -54,7 +54,7 @@ class KubernetesDeployer:
         self._opened = AsyncExitStack()
 
     async def prepare(self) -> None:
-        """Send what is to be made for a look alone (`dryRun`): the API judges rights, namespace and schema."""
+        """Send both resources for a check alone (`dryRun`): the API judges rights, namespace and schema."""
         import httpx
         import kr8s
 

@@ -27,7 +27,7 @@ _SCHEDULER = {"cpu": "1", "memory": "2Gi"}
 
 @dataclass(frozen=True)
 class KubernetesOptions(CloudOptions):
-    """What Kubernetes can be told. `image`: of scheduler and workers, with the course in it; it has to be given.
+    """The options of Kubernetes. `image`: of scheduler and workers, with the course in it; it has no default.
 
     `cores`, `memory`: of each worker, both asked for and its limit, in Kubernetes' own quantities: "2", "500m"; "4Gi".
     `gpus`: NVIDIA's, of each worker. `environment`: variables, `labels`: of all that is made. `idle`: seconds without

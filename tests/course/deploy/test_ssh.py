@@ -1,6 +1,7 @@
 """A cluster on a real SSH server: work, training, a killed task; and who is not let in hears why, and what to do."""
 
 import functools
+import logging
 import os
 import socket
 import sys
@@ -65,22 +66,31 @@ def test_a_host_with_other_versions_is_refused_in_a_sentence(sshd, monkeypatch):
 
 
 @pytest.fixture
-def cluster(sshd):
-    with deploy("ssh", ps=1, worker=1, interface="lo", say=lambda *_, **__: None, **sshd.options) as made:
+def cluster(request, sshd, caplog):
+    """A worker; and the jobs of the test's parameter, where it has one."""
+    caplog.set_level(logging.INFO, "course.deploy")
+    jobs = {"worker": 1} | getattr(request, "param", {})
+    with deploy("ssh", **jobs, interface="lo", say=lambda *_, **__: None, **sshd.options) as made:
         yield made
     assert not entries()
+    records = [record for when in ("setup", "call") for record in caplog.get_records(when)]
+    assert [record for record in records if record.levelno >= logging.WARNING] == []
 
 
-def test_over_ssh_a_killed_task_is_replaced_and_a_cluster_without_work_closes_itself(cluster):
+def test_over_ssh_a_killed_task_is_replaced_and_a_cluster_without_work_closes_itself(cluster, sshd, caplog):
     first = pid_of(cluster)
+    start = "\n".join(record.getMessage() for record in caplog.get_records("setup"))
+    assert f"{WORKER} is started as a process on {sshd.host}" in start and f"{WORKER} has joined from" in start
     cluster.kill(WORKER)
     assert pid_of(cluster) != first and cluster.log(WORKER).count(f"{WORKER} listens at") == 2
+    assert f"{WORKER} is lost (" in caplog.text and f"{WORKER} has joined from" in caplog.text
     assert cluster._runtime._keeper._idle == DEPLOYED_IDLE
     cluster._runtime._keeper._idle = 0.1  # seconds
     eventually(lambda: "it has had no work for 0.1 s; deploy it again" in (cluster._work.closed or ""))
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("cluster", [{"ps": 1}], indirect=True, ids=["ps"])
 def test_over_ssh_a_training_runs_and_a_task_is_restarted_and_frozen(cluster):
     pids = [pid_of(cluster)]
     cluster.restart(WORKER)

@@ -4,13 +4,15 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import torch
 
-from simgpu import autostart, environment
+from simgpu import active, autostart, environment
 from simgpu.__main__ import main
 from simgpu.models.catalogue import data_sheets
-from simgpu.variables import GPUS, MODEL
+from simgpu.variables import GPUS, MEMORY, MODEL, REPORT
 
 PROGRAM = """
 import subprocess, sys, torch
@@ -57,18 +59,42 @@ def test_a_program_runs_unchanged_and_its_child_processes_see_the_gpus_too(progr
     )
 
 
-def test_visible_devices_are_a_process_own(program):
-    done = ran("run", "--gpus", 4, "--quiet", program, CUDA_VISIBLE_DEVICES="3,1")
-    assert "sees 2 " in done.stdout and done.stderr == ""
+def test_visible_devices_are_a_process_own(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,1")
+    with environment.start("4") as gpus:
+        assert gpus.count == torch.cuda.device_count() == 2
 
 
-def test_a_module_and_a_command_run_too(tmp_path):
-    code = "import torch; print(torch.cuda.device_count())"
-    assert ran("run", "--gpus", 2, "--quiet", "-m", "timeit", "-n", 1, "-r", 1, code).stdout.startswith("2\n")
-    done = ran("run", "--gpus", 3, "--quiet", "python", "-c", code)
-    assert done.stdout == "3\n", done.stderr
+@pytest.fixture
+def execution(monkeypatch):
+    """Return a function that takes what follows `simgpu run` and returns the command and environment it executes."""
+    executed = []
+    monkeypatch.setattr(os, "execvpe", lambda file, command, environment: executed.append((command, environment)))
+    monkeypatch.setattr(subprocess, "call", lambda command, env: executed.append((command, env)))
+
+    def execute(*words):
+        main(["run", *map(str, words)])
+        return executed[-1]
+
+    return execute
 
 
+def test_a_module_a_command_and_a_folder_run_too(execution, tmp_path):
+    command, environment = execution("--gpus", 2, "--quiet", "-m", "timeit", "-n", 1)
+    assert command == [sys.executable, "-m", "timeit", "-n", "1"]
+    assert environment[GPUS] == "2" and environment[MODEL] == "H200" and not {REPORT, MEMORY} & {*environment}
+    command, environment = execution("--memory", "1GiB", "torchrun", "--nproc-per-node", 2, "train.py")
+    assert Path(command[0]).parent == Path(sys.executable).parent and command[1:] == [
+        "--nproc-per-node",
+        "2",
+        "train.py",
+    ]
+    assert environment[REPORT] == "1" and environment[MEMORY] == str(2**30)
+    (tmp_path / "__main__.py").write_text("")
+    assert execution(tmp_path)[0] == [sys.executable, str(tmp_path)]
+
+
+@pytest.mark.long
 def test_torchrun_starts_ranks_that_each_see_the_gpus(tmp_path):
     file = tmp_path / "rank.py"
     file.write_text(
@@ -103,41 +129,26 @@ def test_what_makes_no_sense_is_refused_before_the_program_starts(words, said, p
     assert stop.value.code == 2 and said in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the program takes the process's place on POSIX alone")
-def test_a_card_of_ones_own_is_found_from_whatever_folder(program, tmp_path, monkeypatch):
+def test_a_card_of_ones_own_is_found_from_whatever_folder(execution, program, tmp_path, monkeypatch):
     (tmp_path / "mine.json").write_text(data_sheets()["L4"].read_text(encoding="utf-8"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    started = []
-    monkeypatch.setattr(os, "execvpe", lambda file, command, environment: started.append(environment) or sys.exit(0))
-    for name, known in (("mine.json", str(tmp_path / "mine.json")), ("L4", "L4")):
+    for name, written in (("mine.json", str(tmp_path / "mine.json")), ("L4", "L4")):
+        assert execution("--model", name, program)[1][MODEL] == written
+
+
+def test_a_program_that_is_not_there_and_gpus_that_are_all_hidden(program, tmp_path, capsys, monkeypatch):
+    for missing in ("no_such_program", tmp_path / "missing.py", tmp_path):
         with pytest.raises(SystemExit):
-            main(["run", "--model", name, str(program)])
-        assert started[-1][MODEL] == known
-
-
-def test_a_program_that_is_not_there_and_gpus_that_are_all_hidden(program, capsys, monkeypatch):
-    with pytest.raises(SystemExit):
-        main(["run", "no_such_program"])
-    assert "PROGRAM 'no_such_program': there is no such file, and no such command" in capsys.readouterr().err
+            main(["run", str(missing)])
+        words = f"PROGRAM '{missing}': there is no such file, and no such command"
+        assert words in " ".join(capsys.readouterr().err.split())
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
     with pytest.raises(SystemExit):
         main(["run", "--gpus", "2", str(program)])
     assert "CUDA_VISIBLE_DEVICES='7' hides all 2 GPUs" in capsys.readouterr().err
 
 
-def test_a_script_that_is_missing_a_folder_or_fails(tmp_path):
-    for missing in (tmp_path / "missing.py", tmp_path):
-        done = ran("run", missing)
-        assert done.returncode == 2 and f"PROGRAM '{missing}': there is no such file, and no" in done.stderr
-    (tmp_path / "__main__.py").write_text("import torch\nprint(torch.cuda.device_count())\n")
-    assert ran("run", "--gpus", 3, "--quiet", tmp_path).stdout == "3\n"
-    fails = tmp_path / "fails.py"
-    fails.write_text("import torch\nx = torch.ones(2, device='cuda') + torch.ones(2)\n")
-    done = ran("run", "--quiet", fails)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("RuntimeError: Expected all tensors to be on the same device")
-
-
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="the program takes the process's place on POSIX alone")
 def test_ctrl_c_reaches_the_program_and_its_exit_status_is_its_own(tmp_path):
     file = tmp_path / "waits.py"
@@ -162,13 +173,19 @@ def test_ctrl_c_reaches_the_program_and_its_exit_status_is_its_own(tmp_path):
         ({"SIMGPU_GPUS": "1", "SIMGPU_MODEL": "H999"}, "ValueError: model='H999': no data sheet"),
     ],
 )
-def test_no_import_of_torch_fails_for_a_bad_environment_and_it_is_said(variables, said):
+def test_a_bad_environment_raises_nothing_and_is_said(variables, said, monkeypatch, capsys):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    autostart.start_if_asked()
+    assert capsys.readouterr().err.startswith(f"simgpu: no simulated GPUs in this process. {said}") and active() is None
+
+
+@pytest.mark.long
+def test_no_import_of_torch_fails_for_a_bad_environment():
     code = "import torch; print(torch.ones(2).sum().item(), torch.cuda.is_available())"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=110, env={**os.environ, **variables}
-    )
-    assert done.returncode == 0 and done.stdout == "2.0 False\n"
-    assert done.stderr.startswith(f"simgpu: no simulated GPUs in this process. {said}")
+    variables = {**os.environ, "SIMGPU_GPUS": "many"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=110, env=variables)
+    assert done.returncode == 0 and done.stdout == "2.0 False\n" and "SIMGPU_GPUS='many'" in done.stderr
 
 
 def test_without_its_variable_the_entry_point_loads_nothing(monkeypatch):

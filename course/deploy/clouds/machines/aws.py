@@ -40,7 +40,7 @@ _STEPS = {
 
 @dataclass(frozen=True)
 class AwsOptions(MachineOptions):
-    """What AWS can be told besides; see `MachineOptions`.
+    """The options of AWS besides; see `MachineOptions`.
 
     `region`: "eu-central-1", by default that of your AWS configuration. `subnet`, `vpc`: where the machines are, by
     default the first subnet of the default VPC. `ami`: the machines' system, by default the newest Ubuntu 24.04.

@@ -46,7 +46,7 @@ curl -s -m 30 -X DELETE -H "Authorization: Bearer $token" \\
 
 @dataclass(frozen=True)
 class AzureOptions(MachineOptions):
-    """What Azure can be told besides; see `MachineOptions`.
+    """The options of Azure besides; see `MachineOptions`.
 
     `group`: the resource group; `vnet`: a virtual network in it; `location`: "eastus"; `subscription`: its id.
     `identity`: a user-assigned identity's resource id, with which a machine may delete itself (Azure bills machines
@@ -205,7 +205,7 @@ def _sweep(leftover):
 
 
 def _delete(group, kind, resources, **more):
-    """Ask for the end of these; what is still in use is asked for again at the next look."""
+    """Request the deletion of these; of one that is still in use it is requested again at the next look."""
     from azure.core.exceptions import HttpResponseError
 
     for resource in resources:

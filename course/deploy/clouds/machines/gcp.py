@@ -31,7 +31,7 @@ _STEPS = {
 
 @dataclass(frozen=True)
 class GcpOptions(MachineOptions):
-    """What Google Cloud can be told besides; see `MachineOptions`.
+    """The options of Google Cloud besides; see `MachineOptions`.
 
     `project`: by default that of your credentials; `zone`: "us-central1-a"; `network`: the network, and in it the
     subnetwork of the same name; `system`: the machines' image, by default Ubuntu 24.04.

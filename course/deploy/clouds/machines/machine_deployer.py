@@ -20,7 +20,7 @@ from course.deploy.launcher import DeployError
 
 #: For a cloud to end a cluster's machines, disks and networks: a minute, and two where machines shut down slowly.
 MACHINES_END = 180.0
-#: Between two looks at what is left of them; what has just been asked for may be missing in the first.
+#: Between two looks at which of them remain; a machine that has just been asked for may be missing in the first.
 MACHINES_END_EVERY = 2.0
 
 _LOG = logging.getLogger(__name__)

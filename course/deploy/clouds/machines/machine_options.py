@@ -1,4 +1,4 @@
-"""What every cloud can be told of its machines, and the one network that reaches them."""
+"""The options of every cloud's machines, and the one network that reaches them."""
 
 import asyncio
 import ipaddress
@@ -19,7 +19,7 @@ _IMAGE = re.compile(r"[a-z0-9][a-z0-9._-]*(:\d+)?(/[a-z0-9._-]+)*(:[\w][\w.-]{0,
 
 @dataclass(frozen=True)
 class MachineOptions(CloudOptions):
-    """What every cloud can be told.
+    """The options of every cloud.
 
     `image`: a container image with the course that the machines can pull, "ghcr.io/you/course:1"; `machine`: the
     type of the scheduler's machine and of each worker's; `disk`: GB of each; `port`: the scheduler's. `client`: the

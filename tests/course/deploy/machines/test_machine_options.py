@@ -44,14 +44,6 @@ def test_the_default_machine_is_the_cheapest_in_the_table_of_prices(kind):
     assert price(CLOUDS[kind].options().machine).hour <= 0.1
 
 
-@pytest.mark.parametrize("kind", ["aws", "gcp", "azure"])
-def test_without_its_extra_a_cloud_says_how_to_get_it(kind, monkeypatch):
-    monkeypatch.setitem(sys.modules, f"dask_cloudprovider.{kind}", None)
-    options = {**AZURE, "identity": "none"} if kind == "azure" else IMAGE
-    with pytest.raises(ImportError, match=rf"pip install 'course\[{kind}\]'` brings it"):
-        deploy(kind, **options)
-
-
 def test_the_clouds_libraries_are_imported_only_where_they_are_used():
     code = "import course, course.deploy, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -36,7 +36,7 @@ def new_certificate(days: int = 365) -> Certificate:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "course-cluster")])
     now = datetime.datetime.now(datetime.UTC)
-    made = (
+    signed = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -49,7 +49,7 @@ def new_certificate(days: int = 365) -> Certificate:
     )
     pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
     private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
-    return Certificate(made.public_bytes(pem).decode(), private.decode())
+    return Certificate(signed.public_bytes(pem).decode(), private.decode())
 
 
 def write_certificate(path: str | Path, days: int = 365) -> Certificate:
@@ -57,13 +57,13 @@ def write_certificate(path: str | Path, days: int = 365) -> Certificate:
 
     `days`: how long it is valid. Raises FileExistsError where there is such a file already.
     """
-    made = new_certificate(days)
+    certificate = new_certificate(days)
     try:
         with open(path, "x", encoding="ascii", opener=partial(os.open, mode=0o600)) as file:
-            file.write(made.certificate + made.key)
+            file.write(certificate.certificate + certificate.key)
     except FileExistsError:
         raise FileExistsError(f"write_certificate({str(path)!r}): the file exists; remove it or name another") from None
-    return made
+    return certificate
 
 
 def read_certificate(path: str | Path) -> Certificate:
@@ -79,14 +79,14 @@ def read_certificate(path: str | Path) -> Certificate:
     if os.name == "posix" and mode & 0o077:
         raise ValueError(f"certificate {str(path)!r}: others may read the key in it; say `chmod 600 {path}`")
     blocks = re.findall(r"(-----BEGIN ([A-Z ]+)-----.*?-----END \2-----\n?)", text, re.S)
-    found = {kind: block for block, kind in blocks}
-    if not {"CERTIFICATE", "PRIVATE KEY"} <= found.keys():
+    pem_of = {kind: block for block, kind in blocks}
+    if not {"CERTIFICATE", "PRIVATE KEY"} <= pem_of.keys():
         raise ValueError(
             f"certificate {str(path)!r}: it must hold a CERTIFICATE and a PRIVATE KEY in PEM form, as "
             "`python -m course certificate FILE` writes them"
         )
-    _check_dates(path, found["CERTIFICATE"])
-    return Certificate(found["CERTIFICATE"], found["PRIVATE KEY"])
+    _check_dates(path, pem_of["CERTIFICATE"])
+    return Certificate(pem_of["CERTIFICATE"], pem_of["PRIVATE KEY"])
 
 
 def _check_dates(path, text):

@@ -60,7 +60,7 @@ class Leases:
         now, lease = self._clock(), self._lease(name)
         first = lease.candidates.get(holder, (now, now))[0]
         lease.candidates = {
-            who: when for who, when in lease.candidates.items() if now - when[1] <= LEASE_CANDIDATE_LIVES
+            candidate: times for candidate, times in lease.candidates.items() if now - times[1] <= LEASE_CANDIDATE_LIVES
         }
         lease.candidates[holder] = (first, now)
         lease.highest = max(lease.highest, term)
@@ -129,11 +129,11 @@ class Lease:
 
     def renew(self) -> bool:
         """Ask for the lease, or for more time; return `mine`. Raises OSError when the scheduler does not answer."""
-        asked = self._clock()  # before the question: the scheduler's time begins later, so this one ends first
+        sent_at = self._clock()  # before the question: the scheduler's time begins later, so this one ends first
         answer = self._ask(name=self.name, holder=self._me, term=self.term, seconds=self.seconds)
         self.term = max(self.term, answer["term"])
         self.holder = answer["holder"] and answer["holder"].partition("#")[0]
-        self._until = asked + answer["left"] if answer["holder"] == self._me else 0.0
+        self._until = sent_at + answer["left"] if answer["holder"] == self._me else 0.0
         return self.mine
 
     def release(self) -> None:

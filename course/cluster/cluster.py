@@ -99,12 +99,12 @@ class Cluster:
         self._work.check("cluster.devices")
         from course.devices import DeviceList, DeviceName, list_devices  # loads torch
 
-        found = []
+        futures = []
         for task in self.tasks:
             name = DeviceName.parse(task)
             with self.at(task):
-                found.append(self.executor.submit(list_devices, name.job, name.task))
-        return DeviceList(device for one in found for device in one.result(timeout=DEVICES_ANSWER))
+                futures.append(self.executor.submit(list_devices, name.job, name.task))
+        return DeviceList(device for future in futures for device in future.result(timeout=DEVICES_ANSWER))
 
     def lease(self, name: str, task: str, seconds: float = LEASE_LASTS) -> Lease:
         """Return a `Lease`: the task `task` as a candidate for `name`, which at most one has at any time.
@@ -114,9 +114,9 @@ class Cluster:
         ValueError): a scheduler that starts anew gives nothing away for as long.
         """
         self._work.check("cluster.lease")
-        return Lease(self._asked("lease"), self._asked("release_lease"), name, task, seconds)
+        return Lease(self._scheduler_call("lease"), self._scheduler_call("release_lease"), name, task, seconds)
 
-    def _asked(self, handler):
+    def _scheduler_call(self, handler):
         def ask(**arguments):
             self._work.check(f"cluster.{handler}")
             handled = getattr(self._client.scheduler, handler)

@@ -128,7 +128,7 @@ class ClusterExecutor(concurrent.futures.Executor):
         call, columns = (
             (run_for_home, zip(*(args for (args,) in chunks), strict=True)) if alone else (run_chunk_for_home, [chunks])
         )
-        self._note(keys, [[one for args in chunk for one in args] for chunk in chunks])
+        self._note(keys, [[argument for args in chunk for argument in args] for chunk in chunks])
         # `fn` as an argument: a partial takes twice as long to pickle and to read, and each call is pickled by itself
         dask_futures = self._client.map(call, [fn] * len(chunks), *columns, key=keys, pure=False)
         futures = {concurrent.futures.Future(): dask_future for dask_future in dask_futures}
@@ -198,7 +198,7 @@ def _batches(iterables, chunksize):
     What an iterator gives goes out at once: it may take long for the next item, or wait for what became of this one.
     """
     calls, batch, size, began = zip(*iterables, strict=False), [], 0, time.monotonic()
-    whole = all(isinstance(one, (Sized, itertools.repeat)) for one in iterables)
+    whole = all(isinstance(iterable, (Sized, itertools.repeat)) for iterable in iterables)
     while chunk := list(itertools.islice(calls, chunksize)):
         batch.append(chunk)
         size += sizeof(chunk)

@@ -45,12 +45,12 @@ def local_cluster(
     return Cluster(client, runtime)
 
 
-def _checked_gpus(given):
-    """Return `(count, model's name)` for what `simulated_gpus=` was given, None for 0."""
-    count, model = given if isinstance(given, tuple) and len(given) == 2 else (given, "H200")
+def _checked_gpus(requested):
+    """Return `(count, model's name)` for the argument `simulated_gpus`, None for 0."""
+    count, model = requested if isinstance(requested, tuple) and len(requested) == 2 else (requested, "H200")
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= 128 or not isinstance(model, str):
         raise ValueError(
-            f"local_cluster(simulated_gpus={given!r}): say how many GPUs each task is to simulate, 0 to 128, "
+            f"local_cluster(simulated_gpus={requested!r}): say how many GPUs each task is to simulate, 0 to 128, "
             'as in simulated_gpus=2, or simulated_gpus=(2, "T4") with the model\'s name'
         )
     if not count:

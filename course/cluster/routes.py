@@ -37,11 +37,11 @@ class Routes:
         """Return the routes that `--route THERE=HERE` gives, once or more; ValueError that names a wrong one."""
         ways: dict[str, str] = {}
         for text in texts:
-            there, _, here = (part.strip() for part in text.partition("="))
-            if not (_is_address(there) and _is_address(here)) or (_port(there) is None) != (_port(here) is None):
+            origin, _, here = (part.strip() for part in text.partition("="))
+            if not (_is_address(origin) and _is_address(here)) or (_port(origin) is None) != (_port(here) is None):
                 raise ValueError(f"--route {text}: {_LEGAL}.")
-            if ways.setdefault(there, here) != here:
-                raise ValueError(f"--route {text}: {there} has a way already, {ways[there]}. Give each address one.")
+            if ways.setdefault(origin, here) != here:
+                raise ValueError(f"--route {text}: {origin} has a way already, {ways[origin]}. Give each address one.")
         return cls(ways)
 
     def __bool__(self) -> bool:
@@ -50,8 +50,8 @@ class Routes:
     def __call__(self, address: tuple[str, int]) -> tuple[str, int]:
         """Return the (host, port) at which this process finds who announces `address`, a (host, port)."""
         host, port = address
-        for there, here in sorted(self.ways.items(), key=lambda way: _port(way[0]) is None):
-            if _port(there) in (port, None) and _same(_host(there), host):
+        for origin, here in sorted(self.ways.items(), key=lambda way: _port(way[0]) is None):
+            if _port(origin) in (port, None) and _same(_host(origin), host):
                 return _host(here), _port(here) or port
         return host, port
 
@@ -72,8 +72,8 @@ class RoutedPool(ConnectionPool):
     """Dask's connections from one process to others, each by its `route`; with all the settings of `pool`."""
 
     def __init__(self, pool: ConnectionPool, route: Routes):
-        kept = ("limit", "deserialize", "serializers", "allow_offload", "deserializers", "connection_args", "timeout")
-        settings: dict[str, Any] = {name: getattr(pool, name) for name in kept}
+        names = ("limit", "deserialize", "serializers", "allow_offload", "deserializers", "connection_args", "timeout")
+        settings: dict[str, Any] = {name: getattr(pool, name) for name in names}
         super().__init__(**settings, server=pool.server() if pool.server else None)
         self._route = route
 
@@ -97,8 +97,8 @@ def _is_address(text):
 
 def _port(text):
     """Return the port that `text` ends with, None where it has none."""
-    found = re.search(r":(\d{1,6})$", text) if not text.endswith("]") else None
-    return int(found[1]) if found else None
+    match = re.search(r":(\d{1,6})$", text) if not text.endswith("]") else None
+    return int(match[1]) if match else None
 
 
 def _host(text):
@@ -106,13 +106,13 @@ def _host(text):
     return (text if _port(text) is None else text.rpartition(":")[0]).strip("[]")
 
 
-def _same(one, other):
-    return one == other or bool(_numbers(one) & _numbers(other))
+def _same(first, second):
+    return first == second or bool(_numbers(first) & _numbers(second))
 
 
 def _numbers(host):
     """Return the addresses of `host` in numbers, none where its name means nothing here."""
     try:
-        return {found[4][0] for found in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+        return {resolved[4][0] for resolved in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     except OSError:
         return set()

@@ -91,14 +91,14 @@ class ClusterSpec:
         >>> ClusterSpec({"worker": ["a:1", "b:1"]}).missing(["/job:worker/task:1"])
         ['/job:worker/task:0']
         """
-        there = set(tasks)
-        return [task for task in self.tasks if task not in there]
+        joined = set(tasks)
+        return [task for task in self.tasks if task not in joined]
 
     def tasks_beside(self, address: str) -> list[str]:
         """Return the names of the tasks that listen on the same host as `address`: they share its cores and GPUs."""
         host = address.rpartition(":")[0]
-        where = [one for job, them in self._jobs.items() if job != "scheduler" for one in them]
-        return [task for task, one in zip(self.tasks, where, strict=True) if one.rpartition(":")[0] == host]
+        addresses = [address for job, them in self._jobs.items() if job != "scheduler" for address in them]
+        return [task for task, where in zip(self.tasks, addresses, strict=True) if where.rpartition(":")[0] == host]
 
     def num_tasks(self, job: str) -> int:
         """Return how many tasks `job` has; raise ValueError naming the jobs when there is no such job."""
@@ -134,7 +134,7 @@ def _checked(jobs):
     """Return `jobs` as a dictionary of tuples, or raise an error that says which entry is wrong."""
     if not isinstance(jobs, Mapping):
         raise TypeError(f"ClusterSpec(jobs={jobs!r}): a mapping is needed; {LEGAL}")
-    checked, seen = {}, {}
+    checked, task_at = {}, {}
     for job, addresses in jobs.items():
         check_job(job)
         if not isinstance(addresses, (list, tuple)):
@@ -144,11 +144,11 @@ def _checked(jobs):
         for index, address in enumerate(addresses):
             task = f"{job}[{index}]"
             _check_address(task, address)
-            if address in seen:
+            if address in task_at:
                 raise ValueError(
-                    f"ClusterSpec: {seen[address]} and {task} are both {address!r}; each task needs its own"
+                    f"ClusterSpec: {task_at[address]} and {task} are both {address!r}; each task needs its own"
                 )
-            seen[address] = task
+            task_at[address] = task
         checked[job] = tuple(addresses)
     if not set(checked) - {"scheduler"}:
         raise ValueError(f"ClusterSpec: there is no job with tasks; {LEGAL}")
@@ -182,8 +182,8 @@ def by_numbers(name: str) -> list[int | str]:
 
 def _line_of(error, text):
     """Return `:line` of the last line of `text` with the address, or else the job, that `error` complains of."""
-    said = str(error)
-    words = re.findall(r"'([^']+)'", said) + re.findall(r"ClusterSpec: ([A-Za-z0-9_.-]+)", said)
+    message = str(error)
+    words = re.findall(r"'([^']+)'", message) + re.findall(r"ClusterSpec: ([A-Za-z0-9_.-]+)", message)
     for word in words:
         lines = [number for number, line in enumerate(text.splitlines(), 1) if word in line]
         if lines:
@@ -214,7 +214,7 @@ def _addresses_of_flag(flag, value):
         return list(value)
     if not isinstance(value, str):
         raise TypeError(f"ClusterSpec.from_flags({flag}={value!r}): give 'host:port,host:port'")
-    addresses = [one.strip() for one in value.split(",")]
+    addresses = [part.strip() for part in value.split(",")]
     if not all(addresses):
         raise ValueError(f"ClusterSpec.from_flags({flag}={value!r}): an address is missing; give 'host:port,host:port'")
     return addresses

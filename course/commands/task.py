@@ -49,10 +49,10 @@ def spec_of(spec: str | None = None, job_hosts: Iterable[str] = (), **hosts: str
     `job_hosts`: texts such as `local=a:1,b:2`. Raises ValueError when both or none are given, or one is wrong.
     """
     others = dict(map(_job_and_hosts, job_hosts))
-    given = {flag: value for flag, value in {**hosts, **others}.items() if value is not None}
-    if bool(spec) == bool(given):
+    flags = {flag: value for flag, value in {**hosts, **others}.items() if value is not None}
+    if bool(spec) == bool(flags):
         raise ValueError("give the cluster by --spec FILE, or by --ps-hosts, --worker-hosts and --job-hosts")
-    return ClusterSpec.read(spec) if spec else ClusterSpec.from_flags(**given)
+    return ClusterSpec.read(spec) if spec else ClusterSpec.from_flags(**flags)
 
 
 def certificate_of(path: str | None, spec: str | None = None, insecure: bool = False) -> Certificate | None:

@@ -19,6 +19,9 @@ from modelserver.deadlines import CONNECTIONS_LOOKED_AT_EVERY, REQUEST_COMES
 _HEAD = 1 << 16
 #: Requests that a caller may send ahead, before the answers to those before them have gone out.
 _AHEAD = 32
+#: ASGI's place for what a server offers beyond the standard, `scope["extensions"]`, has a function by this name. The
+#: future that it gets is cancelled when the caller goes away, so that nobody computes the answer; None: none any more.
+CANCEL_WITH_CALLER = "modelserver.cancel_with_caller"
 
 
 class _Together:
@@ -45,8 +48,7 @@ class _Together:
 class Connection(HttpToolsProtocol):
     """What uvicorn makes for each connection; `close_late` watches over all of them."""
 
-    #: What the request under way waits for: it is cancelled when the caller goes away, so that nobody computes it.
-    awaited: asyncio.Future | None = None
+    _answer: asyncio.Future | None = None
     _since: float | None = None
     _stuck: float | None = None
     _head, _in_body = 0, False
@@ -62,7 +64,7 @@ class Connection(HttpToolsProtocol):
         """Begin to wait for the rest of a request (httptools' name)."""
         super().on_message_begin()
         self._since, self._head, self._in_body = self.loop.time(), 0, False
-        self.scope["state"]["connection"] = self
+        self.scope["extensions"] = {CANCEL_WITH_CALLER: self._cancel_with_caller}
 
     def on_url(self, url: bytes) -> None:
         """Take a piece of the address (httptools' name)."""
@@ -86,8 +88,8 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Let go of what nobody waits for any more (asyncio's name)."""
         super().connection_lost(exc)
-        if self.awaited is not None:
-            self.awaited.cancel()
+        if self._answer is not None:
+            self._answer.cancel()
 
     def on_message_complete(self) -> None:
         """The request is whole (httptools' name)."""
@@ -101,17 +103,20 @@ class Connection(HttpToolsProtocol):
         else:
             self._end(400, "this is no HTTP/1.1 request.")
 
-    def late(self, now: float) -> bool:
+    def late(self, loop_time: float) -> bool:
         """Close the connection if its request is not whole after `REQUEST_COMES`, or its answer is not read."""
-        if self._since is not None and now - self._since > REQUEST_COMES:
+        if self._since is not None and loop_time - self._since > REQUEST_COMES:
             self._end(408, f"the request was not whole after {REQUEST_COMES:g} s; send it faster, or in smaller parts.")
             return True
         waits = self.transport.get_write_buffer_size() > 0
-        self._stuck = None if not waits else self._stuck or now
-        if self._stuck is not None and now - self._stuck > REQUEST_COMES:
+        self._stuck = None if not waits else self._stuck or loop_time
+        if self._stuck is not None and loop_time - self._stuck > REQUEST_COMES:
             self.transport.abort()
             return True
         return False
+
+    def _cancel_with_caller(self, answer: asyncio.Future | None) -> None:
+        self._answer = answer
 
     def _count(self, size):
         self._head += size
@@ -139,5 +144,5 @@ async def close_late(connections: Iterable[Any]) -> None:
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(CONNECTIONS_LOOKED_AT_EVERY)
-        for one in list(connections):
-            one.late(loop.time())
+        for connection in list(connections):
+            connection.late(loop.time())

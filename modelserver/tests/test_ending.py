@@ -3,22 +3,19 @@
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy
 import psutil
 import pytest
 import torch
+from click.testing import CliRunner
 
 from course.cluster.certificates import write_certificate
 from modelserver import Client, ServingError, export
+from modelserver.commands import serve
 from modelserver.tests.served import PATIENCE, serving
-
-ROOT = Path(__file__).parents[2]
 
 
 class Doubled(torch.nn.Module):
@@ -70,6 +67,7 @@ def test_over_tls_with_a_token_and_what_is_under_way_is_answered_at_the_end(mode
 
 
 @pytest.mark.faults
+@pytest.mark.long
 def test_workers_end_with_a_front_process_that_is_killed_and_a_client_finds_the_next(models):
     with serving(models, "--workers", 1, ends_well=False) as first:
         (worker,) = first.workers()
@@ -88,8 +86,7 @@ def test_workers_end_with_a_front_process_that_is_killed_and_a_client_finds_the_
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "modelserver", "serve", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE)
+    return CliRunner().invoke(serve, [str(argument) for argument in arguments])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
@@ -97,16 +94,23 @@ def test_what_cannot_be_served_is_said_before_anything_is_loaded(models, tmp_pat
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = run(models, "--port", port)
-        assert done.returncode == 1 and f"--port {port + 1}" in done.stderr
+        assert done.exit_code == 1 and f"--port {port + 1}" in done.output
     done = run(tmp_path / "none")
-    assert done.returncode == 1 and "there is no such folder" in done.stderr
+    assert done.exit_code == 1 and "there is no such folder" in done.output
     open_to_all = tmp_path / "open"
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
     done = run(open_to_all)
-    assert done.returncode == 1 and "chmod go-w" in done.stderr
+    assert done.exit_code == 1 and "chmod go-w" in done.output
     done = run(models, "--host", "0.0.0.0")
-    assert done.returncode == 2 and "--tls" in done.stderr
+    assert done.exit_code == 2 and "--tls" in done.output
+    done = run(models, "--largest", 0)
+    assert done.exit_code == 2 and "--largest" in done.output
+    (tmp_path / "s.pem").write_text("no certificate")
+    for mode, reason in ((0o644, "chmod 600"), (0o600, "a certificate and its private key")):
+        (tmp_path / "s.pem").chmod(mode)
+        done = run(models, "--tls", tmp_path / "s.pem")
+        assert done.exit_code == 2 and reason in done.output
 
 
 def _metrics(url, folder):

@@ -1,4 +1,4 @@
-"""A server as a reader starts it, asked by clients that were not written here; versions change, workers die."""
+"""A server as a reader starts it, asked over HTTP: answers, refusals, metrics, versions that change."""
 
 import gzip
 import socket
@@ -12,9 +12,6 @@ import torch
 
 from modelserver import Client, ServingError, export, pin
 from modelserver.tests.served import PATIENCE, Digits, export_digits, serving
-from modelserver.tests.slow.fuzz import binary_part, schema_requests
-
-tritonclient = pytest.importorskip("tritonclient.http")
 
 
 class Table(torch.nn.Module):
@@ -69,6 +66,12 @@ def as_json(rows):
     }
 
 
+def test_the_log_of_a_healthy_start_has_its_workers_and_versions_and_no_warning(served):
+    for line in (r" INFO worker \d+ answers", " INFO digits version 1 is served", " INFO table version 1 is served"):
+        served.wait_for(line)
+    assert [line for line in served.lines if " WARNING " in line or " ERROR " in line] == []
+
+
 def test_ten_lines_of_httpx_get_the_answer(http):
     rows = images(3)
     told = http.post("/v2/models/digits/infer", json=as_json(rows) | {"id": "mine"}).raise_for_status()
@@ -78,45 +81,7 @@ def test_ten_lines_of_httpx_get_the_answer(http):
     numpy.testing.assert_allclose(numpy.reshape(output["data"], (3, 10)), own_answer(1, rows), atol=1e-5)
 
 
-@pytest.mark.parametrize("packed", [None, "gzip", "deflate"])
-@pytest.mark.parametrize("binary", [True, False])
-def test_tritons_client_gets_the_answer_in_every_form(served, binary, packed):
-    rows = images(2, seed=1)
-    with tritonclient.InferenceServerClient(served.url.removeprefix("http://")) as triton:
-        assert triton.is_server_live() and triton.is_server_ready() and triton.is_model_ready("digits", "1")
-        assert triton.get_server_metadata()["extensions"] == ["binary_tensor_data"]
-        about = triton.get_model_metadata("digits")
-        assert about["inputs"] == [{"name": "image", "datatype": "FP32", "shape": [-1, 784]}]
-        tensor = tritonclient.InferInput("image", [2, 784], "FP32")
-        tensor.set_data_from_numpy(rows.numpy(), binary_data=binary)
-        wanted = [tritonclient.InferRequestedOutput("scores", binary_data=binary)]
-        for outputs in (None, wanted):
-            answer = triton.infer("digits", [tensor], "1", outputs, request_compression_algorithm=packed)
-            numpy.testing.assert_allclose(answer.as_numpy("scores"), own_answer(1, rows), atol=1e-5)
-
-
-def test_what_tritons_client_can_ask_and_is_not_supported_is_refused_not_ignored(served):
-    with tritonclient.InferenceServerClient(served.url.removeprefix("http://")) as triton:
-        tensor = tritonclient.InferInput("image", [2, 784], "FP32").set_data_from_numpy(images(2).numpy())
-        for more, word in (
-            ({"outputs": [tritonclient.InferRequestedOutput("scores", class_count=3)]}, "classification"),
-            ({"priority": 2}, "priority"),
-            ({"timeout": 10}, "timeout"),
-            ({"sequence_id": 5}, "sequence_"),
-            ({"parameters": {"mine": 1}}, "mine"),
-        ):
-            with pytest.raises(tritonclient.InferenceServerException, match=word) as refused:
-                triton.infer("digits", [tensor], **more)
-            assert refused.value.status() == "400"
-        with pytest.raises(tritonclient.InferenceServerException, match="not done over HTTP"):
-            triton.load_model("digits")
-        with pytest.raises(tritonclient.InferenceServerException, match="openapi.json"):
-            triton.get_model_config("digits")
-        states = {(one["name"], one["state"]) for one in triton.get_model_repository_index()}
-        assert states == {("digits", "READY"), ("table", "READY")}
-
-
-def test_the_courses_client_gets_arrays_and_the_version_and_is_told_what_is_wrong(client):
+def test_its_own_client_gets_arrays_and_the_version_and_hears_what_is_wrong(client):
     rows = images(4, seed=2)
     answer = client.infer("digits", {"image": rows.numpy()})
     numpy.testing.assert_allclose(answer["scores"], own_answer(answer.version, rows), atol=1e-5)
@@ -248,12 +213,3 @@ def _served_is(client, number):
     while client.metadata("digits")["parameters"]["version"] != str(number):
         assert time.monotonic() < ends, f"version {number} is not served: {client.metadata('digits')}"
         time.sleep(0.05)
-
-
-def test_requests_with_binary_parts_that_are_nearly_right_get_no_500(served):
-    statuses = binary_part(served.url, "digits", 100)
-    assert statuses[200] > 5 and statuses[400] > 20
-
-
-def test_requests_made_of_the_openapi_document_get_what_it_says(served):
-    assert schema_requests(served.url, 28) > 14

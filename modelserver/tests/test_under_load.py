@@ -10,6 +10,7 @@ from modelserver.tests.slow.churn import both_up, churn
 
 
 @pytest.mark.faults
+@pytest.mark.long
 def test_no_request_fails_but_the_one_that_two_workers_were_lost_at(tmp_path):
     directory = tmp_path / "models"
     export_digits(directory, seed=1)

@@ -3,7 +3,7 @@
 import pytest
 from jupyter_client import KernelManager
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 BEGIN = """
 from functools import partial
 import torch

@@ -46,10 +46,15 @@ OPTIMISER = "import torch; from course.training import ParameterServer as P; P({
 @pytest.mark.parametrize(
     "lines",
     [
-        ["from course import list_devices @ torch.fx", f"{OPTIMISER} @ sympy.core.numbers"],
-        ["from course.training import train @ torch.fx", "from course.widgets import PiDarts @ ipywidgets.widgets"],
-        ["from course.checks.shrink import smallest as s; s(None, None, seconds=0) @ hypothesis.internal"],
+        pytest.param(
+            ["from course import list_devices @ torch.fx", f"{OPTIMISER} @ sympy.core.numbers"], marks=pytest.mark.long
+        ),
+        pytest.param(
+            ["from course.training import train @ torch.fx", "from course.widgets import PiDarts @ ipywidgets.widgets"],
+            marks=pytest.mark.long,
+        ),
         [
+            "from course.checks.shrink import smallest as s; s(None, None, seconds=0) @ hypothesis.internal",
             "from course import local_cluster @ distributed",
             "from course.cluster.certificates import new_certificate as new; new() @ cryptography.x509",
             "from course import life; life.step(life.empty(4, 4)) @ scipy.signal",

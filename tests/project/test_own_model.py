@@ -54,6 +54,7 @@ def test_the_file_is_of_thirty_lines_and_its_problem_is_whole(tmp_path):
     assert problem.validate(problem.initial())["mean squared error"] > 1
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_the_pages_roles_train_the_file_and_each_says_how_it_gets_on(folder):
     with started(folder, "train", "--patience", "120", "--summaries", "sums") as roles:
@@ -68,6 +69,7 @@ def test_the_pages_roles_train_the_file_and_each_says_how_it_gets_on(folder):
     assert list((folder.path / "sums").iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_the_pages_program_trains_on_tasks_that_run_and_says_what_they_cannot_read(folder):
     with started(folder, "task", "--patience", "120") as tasks:

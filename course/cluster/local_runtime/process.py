@@ -166,12 +166,12 @@ def spawned_main() -> None:
     The end of that input says that the owner is gone, and ends this process too.
     """
     gc.enable()
-    given = os.fdopen(os.dup(0), "rb")
-    settings = task_settings(json.loads(given.readline()))
-    threading.Thread(target=_end_with_owner, args=(given,), daemon=True, name="owner's end").start()
+    owner_pipe = os.fdopen(os.dup(0), "rb")
+    settings = task_settings(json.loads(owner_pipe.readline()))
+    threading.Thread(target=_end_with_owner, args=(owner_pipe,), daemon=True, name="owner's end").start()
     sys.exit(run_task(settings))
 
 
-def _end_with_owner(given):
-    given.read()
+def _end_with_owner(owner_pipe):
+    owner_pipe.read()
     os._exit(1)

@@ -38,7 +38,7 @@ class Supervisor:
     """
 
     def __init__(self, scheduler: Scheduler, settings: list[TaskSettings]):
-        self.settings = {one.name: one for one in settings}
+        self.settings = {task.name: task for task in settings}
         self._scheduler = scheduler
         self._processes: dict[str, Any] = {}  # task -> the handle of its process
         self._given_up: dict[str, str] = {}  # task -> why

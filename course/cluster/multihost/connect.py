@@ -42,13 +42,13 @@ def connect(
     help: a host that doesn't answer, another certificate, other versions.
     """
     address, spec = _address(target, insecure), target if isinstance(target, ClusterSpec) else None
-    given = _security(security, insecure)
+    dask_settings = _security(security, insecure)
     quiet()
     deadline = time.monotonic() + timeout
     with ExitStack() as undo:
         thread = LoopThread()
         undo.callback(thread.stop)
-        client = _client(address, given, timeout, thread)
+        client = _client(address, dask_settings, timeout, thread)
         undo.callback(client.close, timeout=CLIENT_CLOSES)
         runtime = RemoteRuntime(client, address, thread, spec)
         while wait and spec and (missing := runtime.missing()):
@@ -91,14 +91,14 @@ def _address(target, insecure):
     return target if "://" in target else f"{protocol}://{target}"
 
 
-def _security(given, insecure):
+def _security(security, insecure):
     if insecure:
         return dask_security(None)
-    if given is None:
+    if security is None:
         raise ValueError("connect(): give security='cluster.pem', the tasks' certificate, or insecure=True on loopback")
-    if isinstance(given, (str, Path)):
-        given = read_certificate(given)
-    return dask_security(given) if isinstance(given, Certificate) else given
+    if isinstance(security, (str, Path)):
+        security = read_certificate(security)
+    return dask_security(security) if isinstance(security, Certificate) else security
 
 
 class RemoteRuntime:
@@ -112,10 +112,10 @@ class RemoteRuntime:
     def __init__(self, client: Client, address: str, thread: LoopThread, spec: ClusterSpec | None = None):
         self._client, self.session_target, self.thread = client, address, thread
         self._last: dict[str, str] = {}  # task -> address, as last told: what a closed cluster still shows
-        told = self._identity(0).get("course", {})
-        if told and (other := other_versions(told["versions"], ("the scheduler", "this process"))):
+        description = self._identity(0).get("course", {})
+        if description and (other := other_versions(description["versions"], ("the scheduler", "this process"))):
             raise ConnectionError(f"connect({address!r}): {other}")
-        self._spec = spec or (ClusterSpec(told["jobs"]) if told else None)
+        self._spec = spec or (ClusterSpec(description["jobs"]) if description else None)
 
     @property
     def tasks(self) -> list[str]:
@@ -138,8 +138,8 @@ class RemoteRuntime:
 
     def _identity(self, workers):
         try:
-            asked = self._client.scheduler.identity
-            return self._client.sync(asked, n_workers=workers, callback_timeout=SCHEDULER_SILENCE)
+            identity = self._client.scheduler.identity
+            return self._client.sync(identity, n_workers=workers, callback_timeout=SCHEDULER_SILENCE)
         except OSError as error:
             raise RuntimeError(f"the scheduler at {self.session_target} doesn't answer: {error}") from None
 

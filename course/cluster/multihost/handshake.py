@@ -19,10 +19,11 @@ from course.deadlines import HANDSHAKE_ANSWER, JOIN_AGAIN_EVERY
 @functools.cache  # reading a package's metadata takes a scheduler's time, and `identity` is asked for often
 def versions() -> dict[str, str]:
     """Return what must be the same in all members: what they send each other depends on it."""
-    found = {"course": course.__version__, "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
+    installed = {"course": course.__version__, "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     for package in ("distributed", "torch"):
-        found[package] = importlib.metadata.version(package).partition("+")[0]  # +cpu and +cu128 understand each other
-    return found
+        # without +cpu or +cu128: such builds understand each other
+        installed[package] = importlib.metadata.version(package).partition("+")[0]
+    return installed
 
 
 async def request_handshake(me: Joining, first: bool, say: Callable[..., None]) -> None:
@@ -38,10 +39,10 @@ async def request_handshake(me: Joining, first: bool, say: Callable[..., None]) 
     deadline = time.monotonic() + me.patience
     connection = security(me.certificate).get_connection_args("worker")
     while True:
-        left = max(0.0, deadline - time.monotonic())
-        await reach_within(left, me.scheduler_address, connection, first, waiting if first else None)
+        remaining = max(0.0, deadline - time.monotonic())
+        await reach_within(remaining, me.scheduler_address, connection, first, waiting if first else None)
         try:
-            reason = await asyncio.wait_for(_asked(me, connection), HANDSHAKE_ANSWER)
+            reason = await asyncio.wait_for(_answer_of_scheduler(me, connection), HANDSHAKE_ANSWER)
         except (OSError, TimeoutError) as error:
             reason = f"the scheduler has not answered for {HANDSHAKE_ANSWER:.0f} s ({error or type(error).__name__})"
         if reason is None:
@@ -51,7 +52,7 @@ async def request_handshake(me: Joining, first: bool, say: Callable[..., None]) 
         await asyncio.sleep(JOIN_AGAIN_EVERY)
 
 
-async def _asked(me, connection):
+async def _answer_of_scheduler(me, connection):
     """Return None where the task may join, or why it is worth asking again; raise Refused where it isn't."""
     async with rpc(me.session_target, connection_args=connection, timeout=HANDSHAKE_ANSWER) as scheduler:
         theirs = (await scheduler.identity(n_workers=0)).get("course")
@@ -69,13 +70,13 @@ async def _asked(me, connection):
     return answer["refused"]
 
 
-def other_versions(theirs: dict[str, str], who: tuple[str, str]) -> str | None:
-    """Return what is not the same in `theirs` as in this process, as a sentence, or None. `who`: names of the two."""
+def other_versions(theirs: dict[str, str], names: tuple[str, str]) -> str | None:
+    """Return what is not the same in `theirs` as in this process, as a sentence, or None. `names`: of the two."""
     own = versions()
     for package in own:
         if theirs.get(package) != own[package]:
             return (
-                f"{who[0]} has {package} {theirs.get(package)}, {who[1]} {package} {own[package]}. "
+                f"{names[0]} has {package} {theirs.get(package)}, {names[1]} {package} {own[package]}. "
                 "Install the same versions everywhere, by the same environment.yml"
             )
     return None

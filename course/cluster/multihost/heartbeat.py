@@ -35,9 +35,9 @@ SCHEDULER_LOSS_NOTICED = 10.0
 async def send_heartbeats(worker: Worker) -> str:
     """Send heartbeats for the Dask `worker` until its scheduler is lost or counts it out; return which, as text."""
     heard = time.monotonic()
-    while (left := heard + SCHEDULER_SILENCE - time.monotonic()) > 0:
+    while (remaining := heard + SCHEDULER_SILENCE - time.monotonic()) > 0:
         try:
-            answer = await asyncio.wait_for(worker.scheduler.task_heartbeat(name=worker.name, id=worker.id), left)
+            answer = await asyncio.wait_for(worker.scheduler.task_heartbeat(name=worker.name, id=worker.id), remaining)
         except (OSError, TimeoutError):
             await asyncio.sleep(HEARTBEAT_EVERY)
             continue
@@ -71,10 +71,10 @@ class Watch(SchedulerPlugin):
 
     def heartbeat(self, name: str, id: str) -> dict[str, bool]:
         """Note a heartbeat; say whether the task `name` is on the list as the process that calls itself `id`."""
-        there = self._scheduler.workers.get(self._scheduler.aliases.get(name, ""))
-        if there is None or there.server_id != id:
+        member = self._scheduler.workers.get(self._scheduler.aliases.get(name, ""))
+        if member is None or member.server_id != id:
             return {"known": False}
-        self._heard[there.address] = time.monotonic()
+        self._heard[member.address] = time.monotonic()
         return {"known": True}
 
     def silence(self, address: str) -> float:
@@ -106,12 +106,12 @@ async def watch_scheduler(
     `work`, the cluster's `OpenWork`, is closed with the reason and `advice`; Dask's own futures are cancelled with it.
     """
     heard = time.monotonic()
-    while (left := heard + SCHEDULER_SILENCE - time.monotonic()) > 0:
-        asked, pause = time.monotonic(), min(CLIENT_ASKS_EVERY, SCHEDULER_SILENCE / 4)
-        answered = await _answers(client, left)
+    while (remaining := heard + SCHEDULER_SILENCE - time.monotonic()) > 0:
+        asked_at, pause = time.monotonic(), min(CLIENT_ASKS_EVERY, SCHEDULER_SILENCE / 4)
+        answered = await _answers(client, remaining)
         await asyncio.sleep(pause)
         # frozen and thawed: then nothing is known
-        we_stood_still = time.monotonic() - asked > left + pause + CLIENT_STOOD_STILL
+        we_stood_still = time.monotonic() - asked_at > remaining + pause + CLIENT_STOOD_STILL
         if answered or we_stood_still:
             heard = time.monotonic()
     reason = f"the scheduler at {address} has not answered for {SCHEDULER_SILENCE:g} s; {advice}"

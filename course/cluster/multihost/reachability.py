@@ -55,8 +55,8 @@ async def _check_host(host, port):
         raise
 
 
-def _gone(host, what):
-    return f"the host {host} {what}. Is it on, is the address right, and does no firewall keep us out?"
+def _gone(host, problem):
+    return f"the host {host} {problem}. Is it on, is the address right, and does no firewall keep us out?"
 
 
 async def _check_tls(host, port, context):

@@ -41,7 +41,7 @@ class _Teller(logging.Handler):
     def __init__(self, say):
         super().__init__()
         self._say = say
-        self._said: dict[tuple[str, str], float] = {}  # host, meaning -> when it may be said again
+        self._quiet_until: dict[tuple[str, str], float] = {}  # host, meaning -> when it may be said again
 
     def emit(self, record):
         if not str(record.msg).startswith(_BEGINS):
@@ -51,7 +51,7 @@ class _Teller(logging.Handler):
         host = str(caller).rpartition(":")[0]
         now = time.monotonic()
         # without a meaning: a task's first look, which hangs up early
-        if meaning is None or now < self._said.get((host, meaning), 0.0):
+        if meaning is None or now < self._quiet_until.get((host, meaning), 0.0):
             return
-        self._said[host, meaning] = now + REFUSAL_IS_REPEATED
+        self._quiet_until[host, meaning] = now + REFUSAL_IS_REPEATED
         self._say(f"refused a connection from {caller} to {listener}: {meaning}", file=sys.stderr, flush=True)

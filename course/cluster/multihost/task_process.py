@@ -117,5 +117,5 @@ async def _joined_once(me, first, stop, say, join):
         raise RuntimeError(f"{me.name} cannot join {me.session_target}: {error}") from error
     except (OSError, TimeoutError, ValueError) as error:
         reason = root(error) or type(error).__name__
-        what = f"{me.name} did not join {me.session_target} within {me.patience:g} s: {reason}"
-        raise RuntimeError(f"{what}. Is the scheduler up, with the same certificate?") from error
+        sentence = f"{me.name} did not join {me.session_target} within {me.patience:g} s: {reason}"
+        raise RuntimeError(f"{sentence}. Is the scheduler up, with the same certificate?") from error

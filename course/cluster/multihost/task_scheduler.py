@@ -62,14 +62,14 @@ class TaskScheduler(LocalScheduler):
         if refused:
             self.say(f"refused {name} from {address}: {refused}", file=sys.stderr, flush=True)
             return {"refused": refused, "wait": False}
-        there = self.workers.get(self.aliases.get(name, ""))
-        if there is None:
+        member = self.workers.get(self.aliases.get(name, ""))
+        if member is None:
             return {"refused": None, "wait": True}
         taken = (
-            f"{name} is already a member, process {there.pid} at {there.address}. Stop that one first, or start this "
+            f"{name} is already a member, process {member.pid} at {member.address}. Stop that one first, or start this "
             "one with another --index"
         )
-        return {"refused": taken, "wait": self.watch.silence(there.address) >= TASK_HEARD_LATELY}
+        return {"refused": taken, "wait": self.watch.silence(member.address) >= TASK_HEARD_LATELY}
 
     async def start_unsafe(self) -> "TaskScheduler":
         """Start as Dask's scheduler does, and begin to look for tasks that are silent."""

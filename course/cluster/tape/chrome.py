@@ -16,9 +16,9 @@ _ENDED = ("finished", "raised", "lost")
 
 def write_chrome_trace(record: Record, path: str | Path) -> None:
     """Write `record` to the file at `path` as a JSON object of Chrome's trace format; times are in microseconds."""
-    told = {"displayTimeUnit": "ms", "otherData": {"label": record.label, "machine": record.machine}}
+    header = {"displayTimeUnit": "ms", "otherData": {"label": record.label, "machine": record.machine}}
     events = [*_processes(record), *_bars(record), *_moves(record), *_instants(record)]
-    Path(path).write_text(json.dumps({"traceEvents": events} | told, ensure_ascii=False), encoding="utf-8")
+    Path(path).write_text(json.dumps({"traceEvents": events} | header, ensure_ascii=False), encoding="utf-8")
 
 
 def _processes(record):
@@ -36,10 +36,10 @@ def _bars(record):
             "X", bar.lane, bar.start, name=record.names[bar.name], cat="task", dur=bar.length * _MICRO, args=args
         )
     for number, (source, target) in enumerate(record.edges):
-        one, other = record.bars[source], record.bars[target]
+        first, second = record.bars[source], record.bars[target]
         flow = {"name": "waits for", "cat": "edge", "id": number}
-        yield _event("s", one.lane, one.stop, **flow)
-        yield _event("f", other.lane, max(one.stop, other.start), bp="e", **flow)
+        yield _event("s", first.lane, first.stop, **flow)
+        yield _event("f", second.lane, max(first.stop, second.start), bp="e", **flow)
 
 
 def _moves(record):

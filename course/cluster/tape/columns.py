@@ -23,11 +23,11 @@ class Columns:
     """Rows whose columns are `array`s of the given typecodes; at most `limit` of them are kept.
 
     Beyond that about every second row goes, and of those to come too, then three of four …: `one_in` says how many
-    stand for one. `seen` counts all that were added. Not for several threads at once.
+    stand for one. `added` counts all rows that came. Not for several threads at once.
     """
 
     def __init__(self, limit: int, **codes: str):
-        self.limit, self.one_in, self.seen = limit, 1, 0
+        self.limit, self.one_in, self.added = limit, 1, 0
         self.columns = {"row": array("I")} | {name: array(code) for name, code in codes.items()}
 
     def __len__(self) -> int:
@@ -43,7 +43,7 @@ class Columns:
 
         OverflowError for a value that its column can't hold.
         """
-        number, self.seen = self.seen, self.seen + 1
+        number, self.added = self.added, self.added + 1
         while len(self) >= self.limit and is_kept(number, self.one_in):
             self._thin()
         if not is_kept(number, self.one_in):

@@ -17,7 +17,7 @@ _LONGEST = 2**31 - 1  # ticks
 class TapeOnScheduler(SchedulerPlugin):
     """Notes the tasks of a cluster, and its processes' coming and going, under `name`; at most `limit` rows of a kind.
 
-    Nothing is shared with the process that made it: `told` is asked for what it has. Its methods are Dask's hooks.
+    Nothing is shared with the process that made it: `notes_taken` returns what it has. Its methods are Dask's hooks.
     """
 
     def __init__(self, name: str, limit: int):
@@ -29,8 +29,8 @@ class TapeOnScheduler(SchedulerPlugin):
         self._names: dict[str, int] = {}  # of functions, and of what processes note
         self._lanes: dict[str, int] = {}  # of tasks
         self._lane_at: dict[str, int] = {}  # address -> lane; a dead worker's stays
-        self._asked: dict[Any, int] = {}  # key -> tick at which it was asked for
-        self._given: dict[Any, tuple[str, int]] = {}  # key -> address and tick of the process that is to run it
+        self._request_tick: dict[Any, int] = {}  # key -> tick at which it was asked for
+        self._runner: dict[Any, tuple[str, int]] = {}  # key -> address and tick of the process that is to run it
         self._number: dict[Any, int] = {}  # key -> the number of its bar
         self._last: dict[int, int] = {}  # lane -> the end of its last bar
         self.bars = Columns(self.limit, lane="H", name="H", start="i", length="i", asked="i", ended="B")
@@ -50,25 +50,25 @@ class TapeOnScheduler(SchedulerPlugin):
     def transition(self, key: Any, start: str, finish: str, *args: Any, stimulus_id: str, **kwargs: Any) -> None:
         """Note when a task is asked for, who is to run it, and how it ended."""
         if finish == "waiting":
-            self._asked[key] = self._now()
+            self._request_tick[key] = self._tick()
         elif finish == "processing":
             on = self._scheduler.tasks[key].processing_on
             if on is not None:
-                self._given[key] = on.address, self._now()
+                self._runner[key] = on.address, self._tick()
         elif start == "processing":
             self._ended(key, finish, kwargs.get("startstops"))
         elif finish == "forgotten":
-            self._asked.pop(key, None)
-            self._given.pop(key, None)
+            self._request_tick.pop(key, None)
+            self._runner.pop(key, None)
 
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
         """Note that a process joined."""
         lane = self._lane_at[worker] = self._index(self._lanes, str(scheduler.workers[worker].name))
-        self.events.append((self._now(), "joined", lane))
+        self.events.append((self._tick(), "joined", lane))
 
     def remove_worker(self, scheduler: Scheduler, worker: str, *, stimulus_id: str, **_: Any) -> None:
         """Note that a process is gone."""
-        self.events.append((self._now(), "gone", self._lane_at.get(worker, 0)))
+        self.events.append((self._tick(), "gone", self._lane_at.get(worker, 0)))
 
     async def take_notes(self, worker: str, bars: list[tuple], moves: list[tuple]) -> None:
         """Take what the process at the address `worker` noted: seconds on this scheduler's clock.
@@ -83,62 +83,62 @@ class TapeOnScheduler(SchedulerPlugin):
         for target, start, stop, nbytes in moves:
             self.moves.add(lane, self._lane_at.get(target, -1), *self._span(start, stop), nbytes)
 
-    def told(self, sent: list[Any]) -> dict[str, Any]:
+    def notes_taken(self, sent: list[Any]) -> dict[str, Any]:
         """Return all that was noted, as plain data; `sent`: keys of tasks whose bars are asked for."""
         kinds = {"bars": self.bars, "edges": self.edges, "notes": self.notes, "moves": self.moves}
-        found: dict[str, Any] = {kind: columns.rows() for kind, columns in kinds.items()}
+        rows: dict[str, Any] = {kind: columns.rows() for kind, columns in kinds.items()}
         places = self.bars.places()
-        pairs = [(places.get(source), places.get(target)) for source, target in found["edges"]]
+        pairs = [(places.get(source), places.get(target)) for source, target in rows["edges"]]
         return {
-            **found,
+            **rows,
             "edges": [pair for pair in pairs if None not in pair],
             "lost": self.lost,
             "events": self.events,
             "lanes": list(self._lanes),
             "names": list(self._names),
             "sent": [places.get(self._number.get(key, -1)) for key in sent],
-            "seen": {kind: [columns.seen, columns.one_in] for kind, columns in kinds.items()},
+            "seen": {kind: [columns.added, columns.one_in] for kind, columns in kinds.items()},
             "nbytes": sum(columns.nbytes for columns in kinds.values()),
             "zero": self.zero,
-            "end": self._now(),
+            "end": self._tick(),
         }
 
     def _ended(self, key, finish, startstops):
         state = self._scheduler.tasks[key]
-        address, given = self._given.pop(key, ("", 0))
-        lane, asked = self._lane_at.get(address), self._asked.get(key, 0)
+        address, sent_tick = self._runner.pop(key, ("", 0))
+        lane, request_tick = self._lane_at.get(address), self._request_tick.get(key, 0)
         if lane is None:
             return
         name = self._index(self._names, state.prefix.name if state.prefix else str(key))
-        computed = [one for one in startstops or () if one["action"] == "compute"]
+        computed = [span_of_task for span_of_task in startstops or () if span_of_task["action"] == "compute"]
         if computed:
             span = self._span(computed[-1]["start"], computed[-1]["stop"])
             self._last[lane] = sum(span)
-            number = self.bars.add(lane, name, *span, asked, FINISHED if finish == "memory" else RAISED)
+            number = self.bars.add(lane, name, *span, request_tick, FINISHED if finish == "memory" else RAISED)
             if number is not None:
                 self._note_edges(key, number, state.dependencies)
-        elif address not in self._scheduler.workers and self._was_first(address, given):
-            begun = max(given, self._last.get(lane, given))
-            self.lost.append((lane, name, begun, max(0, self._now() - begun), asked, LOST))
+        elif address not in self._scheduler.workers and self._was_first(address, sent_tick):
+            begun = max(sent_tick, self._last.get(lane, sent_tick))
+            self.lost.append((lane, name, begun, max(0, self._tick() - begun), request_tick, LOST))
 
     def _note_edges(self, key, number, dependencies):
         self._number[key] = number
         if len(self._number) > 2 * self.limit:
-            self._number = {one: its for one, its in self._number.items() if is_kept(its, self.bars.one_in)}
+            self._number = {key: bar for key, bar in self._number.items() if is_kept(bar, self.bars.one_in)}
         for dependency in dependencies:
             source = self._number.get(dependency.key)
             if source is not None:
                 self.edges.add(source, number)
 
-    def _was_first(self, address, given):
+    def _was_first(self, address, sent_tick):
         """Say whether no other task was given earlier to the process that died: a task runs one at a time."""
-        return all(tick >= given for other, tick in self._given.values() if other == address)
+        return all(tick >= sent_tick for other, tick in self._runner.values() if other == address)
 
     def _span(self, start, stop):
         begin = math.floor((start - self.zero) / TICK)
         return self._bounded(begin), self._bounded(max(0, math.floor((stop - self.zero) / TICK) - begin))
 
-    def _now(self):
+    def _tick(self):
         return self._bounded(math.floor((time() - self.zero) / TICK))
 
     @staticmethod
@@ -146,5 +146,5 @@ class TapeOnScheduler(SchedulerPlugin):
         return max(-_LONGEST, min(_LONGEST, tick))
 
     @staticmethod
-    def _index(known, name):
-        return known.setdefault(name, len(known))
+    def _index(numbers, name):
+        return numbers.setdefault(name, len(numbers))

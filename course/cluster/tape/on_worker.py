@@ -67,7 +67,7 @@ def notes_here() -> Notes | None:
         worker = get_worker()
     except ValueError:  # not on a task
         return None
-    return next((one.notes for one in worker.plugins.values() if isinstance(one, TapeOnWorker)), None)
+    return next((plugin.notes for plugin in worker.plugins.values() if isinstance(plugin, TapeOnWorker)), None)
 
 
 class TapeOnWorker(WorkerPlugin):

@@ -90,12 +90,12 @@ class Record:
     def thinned(self) -> str:
         """A sentence that says what was left out; "" where nothing was."""
         words = {"bars": "tasks", "notes": "steps", "moves": "transfers", "edges": "dependencies"}
-        told = [
+        parts = [
             f"about one in {one_in} of {self.seen[kind]:,} {words[kind]}"
             for kind, one_in in self.one_in.items()
             if one_in > 1
         ]
-        return f"Thinned: the tape has {' and '.join(told)}." if told else ""
+        return f"Thinned: the tape has {' and '.join(parts)}." if parts else ""
 
     @property
     def begin(self) -> int:
@@ -107,30 +107,30 @@ class Record:
 
     def lives(self, lane: int) -> list[tuple[int, int]]:
         """Return begin and end of each stretch in which the process of `lane` lived: from a join to a death."""
-        told = [event for event in self.events if event.lane == lane and event.what in ("gone", "joined")]
-        found, begun = [], None if told and told[0].what == "joined" else 0
-        for event in told:
+        changes = [event for event in self.events if event.lane == lane and event.what in ("gone", "joined")]
+        stretches, begun = [], None if changes and changes[0].what == "joined" else 0
+        for event in changes:
             if event.what == "gone" and begun is not None:
-                found.append((begun, event.tick))
+                stretches.append((begun, event.tick))
             begun = event.tick if event.what == "joined" else None
-        return found if begun is None else [*found, (begun, self.end)]
+        return stretches if begun is None else [*stretches, (begun, self.end)]
 
     def waits(self) -> dict[int, float]:
         """Return lane -> the part of its process's time, 0 to 1, from `begin` on, in which it lived and did nothing.
 
         Nothing of a thinned record: what was left out would look like waiting.
         """
-        found: dict[int, float] = {}
+        shares: dict[int, float] = {}
         if self.one_in.get("bars", 1) > 1 or self.one_in.get("notes", 1) > 1:
-            return found
+            return shares
         for lane in sorted({bar.lane for bar in self.bars}):
             busy, reached = 0, self.begin
-            for bar in sorted((one for one in self.bars if one.lane == lane), key=lambda one: one.start):
+            for bar in sorted((bar for bar in self.bars if bar.lane == lane), key=lambda bar: bar.start):
                 busy += max(0, bar.stop - max(bar.start, reached))
                 reached = max(reached, bar.stop)
             lived = sum(max(0, end - max(begin, self.begin)) for begin, end in self.lives(lane))
-            found[lane] = max(0.0, 1 - busy / lived) if lived > 0 else 0.0
-        return found
+            shares[lane] = max(0.0, 1 - busy / lived) if lived > 0 else 0.0
+        return shares
 
 
 def write(record: Record, path: str | Path) -> None:
@@ -138,7 +138,7 @@ def write(record: Record, path: str | Path) -> None:
     data = asdict(record) | {"format": _FORMAT, "label": "recorded"}
     for kind, row in _ROWS.items():
         rows = getattr(record, kind)
-        data[kind] = {name: [one[place] for one in rows] for place, name in enumerate(row._fields)}
+        data[kind] = {name: [row_of_kind[place] for row_of_kind in rows] for place, name in enumerate(row._fields)}
     Path(path).write_text(json.dumps(data, separators=(",", ":"), ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ from course.cluster.tape.record import GRADIENT, HERE, RANK_STEP, Bar, Event, Ma
 
 
 def record_of_notes(
-    told: dict[str, Any],
+    notes: dict[str, Any],
     sent: Sequence[tuple[int | None, int, int]],
     events: Sequence[tuple[int, str, str]],
     trainings: Sequence[Any],
@@ -20,45 +20,45 @@ def record_of_notes(
 ) -> Record:
     """Return the `Record` of what was noted.
 
-    - `told`: by the scheduler's plugin, see there. `sent`: (place of a bar that got arguments, tick at which they left,
-      bytes); `events`: (tick, what, task); `trainings`: `TrainingNotes`, whose seconds `tick` makes ticks.
+    - `notes`: by the scheduler's plugin, see there. `sent`: (place of a bar that got arguments, tick at which they
+      left, bytes); `events`: (tick, what, task); `trainings`: `TrainingNotes`, whose seconds `tick` makes ticks.
     - `limit`: rows of a kind that a training may add.
     """
-    whole = _Joining(told)
-    whole.add_tasks(told)
-    whole.add_moves(told["moves"], sent)
+    whole = _Joining(notes)
+    whole.add_tasks(notes)
+    whole.add_moves(notes["moves"], sent)
     for training in trainings:
         whole.add_training(training, tick, limit)
     whole.add_rank_steps()
     whole.add_other_notes()
-    return whole.record(told, events)
+    return whole.record(notes, events)
 
 
 class _Joining:
-    def __init__(self, told):
-        self.names, tasks = list(told["names"]), sorted(told["lanes"], key=by_numbers)
+    def __init__(self, notes):
+        self.names, tasks = list(notes["names"]), sorted(notes["lanes"], key=by_numbers)
         self.lanes = [HERE, *sorted(tasks, key=lambda task: not task.startswith("/job:ps/"))]
-        self._lane = [self.lanes.index(task) for task in told["lanes"]]  # as the scheduler counts -> here
+        self._lane = [self.lanes.index(task) for task in notes["lanes"]]  # as the scheduler counts -> here
         self.bars, self.edges, self.moves, self.marks, self.events = [], [], [], [], []
         self.one_in = {}
         self._notes = defaultdict(list)  # (lane, name) -> (start, stop, number, bytes), in order
-        for lane, name, start, length, number, nbytes in told["notes"]:
+        for lane, name, start, length, number, nbytes in notes["notes"]:
             self._notes[self._lane[lane], self.names[name]].append((start, start + length, number, nbytes))
         for rows in self._notes.values():
             rows.sort()
 
-    def add_tasks(self, told):
+    def add_tasks(self, notes):
         """Add the tasks, but those in which their process noted what it did: its steps stand for them."""
         inside = defaultdict(list)
         for (lane, _), rows in self._notes.items():
             inside[lane] = sorted(inside[lane] + [start for start, *_ in rows])
         self._place = {}  # of a told bar -> here
-        for place, (lane, name, start, length, asked, ended) in enumerate([*told["bars"], *told["lost"]]):
+        for place, (lane, name, start, length, requested, ended) in enumerate([*notes["bars"], *notes["lost"]]):
             at = self._lane[lane]
             if bisect_right(inside[at], start + length) > bisect_right(inside[at], start - 1):
                 continue
-            self._place[place] = self._add(Bar(at, name, start, length, asked, ended))
-        for source, target in told["edges"]:
+            self._place[place] = self._add(Bar(at, name, start, length, requested, ended))
+        for source, target in notes["edges"]:
             if source in self._place and target in self._place:
                 self.edges.append((self._place[source], self._place[target]))
 
@@ -66,10 +66,10 @@ class _Joining:
         """Add the transfers between tasks, to this process, and from it: arguments arrive when their task begins."""
         for source, target, start, length, nbytes in moves:
             self.moves.append(Move(self._lane[source], 0 if target < 0 else self._lane[target], start, length, nbytes))
-        for place, left, nbytes in sent:
+        for place, departed, nbytes in sent:
             if place in self._place:
                 bar = self.bars[self._place[place]]
-                self.moves.append(Move(0, bar.lane, left, max(0, bar.start - left), nbytes))
+                self.moves.append(Move(0, bar.lane, departed, max(0, bar.start - departed), nbytes))
 
     def add_training(self, training, tick, limit):
         """Add a training: gradients, pushes and pulls, versions; a worker waits for the update that it pushed to."""
@@ -93,9 +93,9 @@ class _Joining:
                 self.marks.append(Mark(servers[0], tick(applied) - late, step))
             by_step[step].append(place)
             last[worker] = step, tick(applied) - late
-        for seconds, what, task, words in training.events:
+        for seconds, change, task, words in training.events:
             if task in self.lanes:
-                self.events.append(Event(tick(seconds), what, self.lanes.index(task), words))
+                self.events.append(Event(tick(seconds), change, self.lanes.index(task), words))
         for worker in workers if one_in > 1 else ():
             self._notes.pop((worker, GRADIENT), None)
 
@@ -111,11 +111,12 @@ class _Joining:
     def _gradient(self, lane, version, begun, arrived):
         """Return the bar of a gradient: as its worker noted it, else from the answer before it to its arrival."""
         rows = self._notes[lane, GRADIENT]
-        found = [row for row in rows if row[2] == version and row[0] <= arrived]
-        if not found:
+        own = [row for row in rows if row[2] == version and row[0] <= arrived]
+        if not own:
             return Bar(lane, self._name(GRADIENT), begun, max(0, arrived - begun), begun, 0, version)
-        rows.remove(found[-1])
-        return Bar(lane, self._name(GRADIENT), found[-1][0], found[-1][1] - found[-1][0], found[-1][0], 0, version)
+        rows.remove(own[-1])
+        start, stop, *_ = own[-1]
+        return Bar(lane, self._name(GRADIENT), start, stop - start, start, 0, version)
 
     def add_rank_steps(self):
         """Add what ranks do between reductions: each waits for all, and sends around the ring."""
@@ -144,18 +145,18 @@ class _Joining:
             for start, stop, number, _ in rows:
                 self._add(Bar(lane, self._name(name), start, stop - start, start, 0, number))
 
-    def record(self, told, events):
+    def record(self, notes, events):
         """Return the `Record`: bars in the order of their beginnings, and no lane that nothing happened on."""
-        for at, what, lane in told["events"]:
-            self.events.append(Event(at, what, self._lane[lane]))
-        self.events += [Event(at, what, self.lanes.index(task)) for at, what, task in events if task in self.lanes]
+        for at, change, lane in notes["events"]:
+            self.events.append(Event(at, change, self._lane[lane]))
+        self.events += [Event(at, change, self.lanes.index(task)) for at, change, task in events if task in self.lanes]
         order = sorted(range(len(self.bars)), key=lambda place: (self.bars[place].start, place))
         now_at = {place: at for at, place in enumerate(order)}
         edges = sorted({(now_at[source], now_at[target]) for source, target in self.edges})
         ends = [bar.stop for bar in self.bars] + [move.start + move.length for move in self.moves]
         ends += [mark.tick for mark in self.marks] + [event.tick for event in self.events]
-        seen = {kind: count for kind, (count, _) in told["seen"].items()}
-        one_in = {kind: one for kind, (_, one) in told["seen"].items()}
+        counts = {kind: count for kind, (count, _) in notes["seen"].items()}
+        one_in = {kind: stride for kind, (_, stride) in notes["seen"].items()}
         one_in["notes"] = max(one_in["notes"], self.one_in.get("notes", 1))
         return Record(
             self.lanes,
@@ -165,10 +166,10 @@ class _Joining:
             sorted(self.moves, key=lambda move: move.start),
             sorted(self.marks, key=lambda mark: mark.tick),
             sorted(self.events),
-            max(ends, default=told["end"]),
-            seen,
+            max(ends, default=notes["end"]),
+            counts,
             one_in,
-            nbytes=told["nbytes"],
+            nbytes=notes["nbytes"],
         )
 
     def _add(self, bar):
@@ -188,11 +189,11 @@ class _Joining:
 
 def _thinned(rows, limit):
     """Return about one in 1, 2, 4 … of a training's rows, at most `limit`, whole steps; and of how many one is kept."""
-    one_in, kept = 1, rows
-    while len(kept) > limit:
+    one_in, rows_left = 1, rows
+    while len(rows_left) > limit:
         one_in *= 2
-        kept = [row for row in rows if is_kept(row[0], one_in)]
-    return kept, one_in
+        rows_left = [row for row in rows if is_kept(row[0], one_in)]
+    return rows_left, one_in
 
 
 def _late(rows, bars, tick):

@@ -63,9 +63,9 @@ class Recorder:
             if len(self._sent) < self._limit:
                 self._sent[key] = time.time(), nbytes
 
-    def happened(self, what: str, task: str) -> None:
-        """Note that this process did `what` to the process of `task`."""
-        self._events.append((time.time(), what, task))
+    def happened(self, action: str, task: str) -> None:
+        """Note that this process did `action` to the process of `task`."""
+        self._events.append((time.time(), action, task))
 
     def trained(self, notes: TrainingNotes) -> None:
         """Note a training that this process drove."""
@@ -73,16 +73,16 @@ class Recorder:
 
     def stop(self) -> Record:
         """End recording; return the `Record`. OSError when the scheduler doesn't answer."""
-        told = _wait(self._client, _ended(self._client, self._name, list(self._sent)), TAPE_ENDS, "tape.close()")
+        notes = _wait(self._client, _ended(self._client, self._name, list(self._sent)), TAPE_ENDS, "tape.close()")
 
         def tick(seconds: float) -> int:
-            return round((seconds + self._ahead - told["zero"]) / TICK)
+            return round((seconds + self._ahead - notes["zero"]) / TICK)
 
         sent = [
-            (place, tick(at), nbytes) for place, (at, nbytes) in zip(told["sent"], self._sent.values(), strict=True)
+            (place, tick(at), nbytes) for place, (at, nbytes) in zip(notes["sent"], self._sent.values(), strict=True)
         ]
-        events = [(tick(at), what, task) for at, what, task in self._events]
-        record = record_of_notes(told, sent, events, self._trainings, tick, self._limit)
+        events = [(tick(at), action, task) for at, action, task in self._events]
+        record = record_of_notes(notes, sent, events, self._trainings, tick, self._limit)
         from course.devices.device_list import cpu_model  # it loads torch, which a cluster's start doesn't wait for
 
         machine = f"{cpu_model()}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
@@ -137,4 +137,4 @@ def _last_words(name, sent, dask_scheduler=None):
     """In the scheduler: end the plugin `name`, and return what it was told."""
     plugin = dask_scheduler.plugins.pop(name)
     plugin.end()
-    return plugin.told(sent)
+    return plugin.notes_taken(sent)

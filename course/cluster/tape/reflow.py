@@ -21,10 +21,10 @@ def reflow(bars: Sequence[Bar], edges: Sequence[tuple[int, int]], lengths: dict[
     last: dict[int, int] = {}  # lane -> the place of the bar that ended last on it
     for place, bar in enumerate(bars):
         needed = waits_for.get(place, []) + ([last[bar.lane]] if bar.lane in last else [])
-        ready = max([bar.asked, *(bars[one].stop for one in needed)])
-        now = max([bar.asked, *(moved[one].stop for one in needed)])
+        ready = max([bar.asked, *(bars[place_needed].stop for place_needed in needed)])
+        ready_now = max([bar.asked, *(moved[place_needed].stop for place_needed in needed)])
         length = max(0, lengths.get(place, bar.length))
-        moved.append(bar._replace(start=bar.start + now - ready, length=length))
+        moved.append(bar._replace(start=bar.start + ready_now - ready, length=length))
         before = last.get(bar.lane)
         if before is None or bar.stop >= bars[before].stop:
             last[bar.lane] = place

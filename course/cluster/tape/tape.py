@@ -78,7 +78,7 @@ class Tape:
                 "seconds from 0 up."
             )
         bars = reflow(record.bars, record.edges, {bar: round(seconds / TICK)})
-        changed = {"bars": bars, "moves": [], "marks": [], "end": max(one.stop for one in bars)}
+        changed = {"bars": bars, "moves": [], "marks": [], "end": max(bar_moved.stop for bar_moved in bars)}
         words = f"what if bar {bar} took {1000 * seconds:g} ms"
         return Tape(Record(**{**vars(record), **changed, "label": words}))
 
@@ -143,8 +143,8 @@ class Tape:
             parts.append(f"{len(record.moves):,} transfers of {short_bytes(sum(move.nbytes for move in record.moves))}")
         if died := sum(event.what == "gone" for event in record.events):
             parts.append(f"{died} gone")
-        told = f"{', '.join(parts)}, {record.end * TICK:.3g} s, {record.label}"
-        return f"{told}. {record.thinned}" if record.thinned else told
+        sentence = f"{', '.join(parts)}, {record.end * TICK:.3g} s, {record.label}"
+        return f"{sentence}. {record.thinned}" if record.thinned else sentence
 
 
 def _nothing(why):

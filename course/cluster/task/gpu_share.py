@@ -47,7 +47,7 @@ def gpus_of_tasks(tasks: Sequence[str], gpus: Sequence[str]) -> dict[str, str]:
 def visible_gpus(environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return the GPUs that PyTorch would see, as the texts that CUDA_VISIBLE_DEVICES takes."""
     if VARIABLE in environment:
-        return [one.strip() for one in environment[VARIABLE].split(",") if one.strip() not in ("", "-1")]
+        return [gpu.strip() for gpu in environment[VARIABLE].split(",") if gpu.strip() not in ("", "-1")]
     return [str(number) for number in range(count_gpus())]
 
 

@@ -15,7 +15,7 @@ LOOP_PAUSES = 0.05
 
 _NOTHING_LEFT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _LOG = logging.getLogger("course.cluster")
-_said: dict[int, float] = {}  # an error's number -> when it was said last
+_told_at: dict[int, float] = {}  # an error's number -> when it was said last
 
 
 def watch_errors() -> None:
@@ -34,8 +34,8 @@ def _handle(loop, context):
         loop.default_exception_handler(context)
         return
     now = time.monotonic()
-    if now - _said.get(error.errno, -REFUSAL_IS_REPEATED) >= REFUSAL_IS_REPEATED:
-        _said[error.errno] = now
+    if now - _told_at.get(error.errno, -REFUSAL_IS_REPEATED) >= REFUSAL_IS_REPEATED:
+        _told_at[error.errno] = now
         text = "this process can't take a connection: %s. It tries again; `ulimit -n` says how many files it may open."
         _LOG.warning(text, error)
     time.sleep(LOOP_PAUSES)  # the loop itself: what is open is served between two of these

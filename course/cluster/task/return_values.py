@@ -21,10 +21,10 @@ def run_for_home(function: Callable[..., Result], *args: Any) -> Result:
         result = function(*args)
     except (SystemExit, KeyboardInterrupt) as error:
         raise RuntimeError(f"{_name(function)} raised {type(error).__name__}: {error}") from error
-    found = _elsewhere(result)
-    if found is not None:
+    tensor = _elsewhere(result)
+    if tensor is not None:
         raise TypeError(
-            f"{_name(function)} returned a tensor on {found.device} of {get_worker().name}: what a task returns "
+            f"{_name(function)} returned a tensor on {tensor.device} of {get_worker().name}: what a task returns "
             f"travels through the CPU's memory. Return tensor.cpu(), or the number you need, tensor.item()."
         )
     return result
@@ -65,14 +65,14 @@ def _elsewhere(result):
     torch = sys.modules.get("torch")
     if torch is None:
         return None
-    waiting, seen = [result], set()
+    waiting, visited = [result], set()
     while waiting:
         value = waiting.pop()
         if isinstance(value, torch.Tensor):
             if value.device.type != "cpu":
                 return value
-        elif isinstance(value, (list, tuple, set, frozenset, Mapping, torch.nn.Module)) and id(value) not in seen:
-            seen.add(id(value))  # a list may hold itself
+        elif isinstance(value, (list, tuple, set, frozenset, Mapping, torch.nn.Module)) and id(value) not in visited:
+            visited.add(id(value))  # a list may hold itself
             waiting.extend(_parts(value, torch))
     return None
 

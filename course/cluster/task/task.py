@@ -265,7 +265,7 @@ async def _first_of(*works):
     doing = [asyncio.ensure_future(work) for work in works]
     try:
         await asyncio.wait(doing, return_when=asyncio.FIRST_COMPLETED)
-        return next(one for one in doing if one.done()).result()
+        return next(work for work in doing if work.done()).result()
     finally:
-        for one in doing:
-            one.cancel()
+        for work in doing:
+            work.cancel()

@@ -113,6 +113,7 @@ def test_worker_0_computes_and_where_there_is_none_the_first_task_that_is_no_ps(
     assert computing_task(ClusterSpec({"ps": ["a:1"]})) == "/job:ps/task:0"
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_the_classic_command_lines_start_every_task_and_worker_0_prints_pi(free_ports, tmp_path):
     write_certificate(tmp_path / "cluster.pem")

@@ -5,11 +5,11 @@ import signal
 import threading
 import time
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from course import local_cluster
 from course.training import (
     Hook,
     NonFiniteError,
@@ -30,16 +30,9 @@ FOREVER = 10**9
 WORKER_1 = "/job:worker/task:1"
 
 
-@pytest.fixture(scope="module")
-def cluster(no_leaks_from_this_file):
-    with local_cluster(ps=1, worker=2) as running:
-        yield running
-
-
 @pytest.fixture
-def own_cluster():
-    with local_cluster(ps=1, worker=2) as running:
-        yield running
+def cluster(shared_cluster):
+    return shared_cluster
 
 
 class At(Hook):
@@ -205,8 +198,8 @@ def test_an_interrupt_ends_the_run_and_leaves_the_cluster_usable(cluster):
 
 def test_a_cluster_without_a_parameter_server_is_refused():
     says = r"a ps task and a worker task .* Use local_cluster\(ps=1, .*deploy\('slurm', ps=1"
-    with local_cluster(worker=1) as workers_only, pytest.raises(ValueError, match=says):
-        train(PROBLEM, workers_only, optimizer=SGD)
+    with pytest.raises(ValueError, match=says):
+        train(PROBLEM, SimpleNamespace(tasks=("/job:worker/task:0",)), optimizer=SGD)
 
 
 def process_of(cluster, task):
@@ -227,7 +220,7 @@ class SignalAt(At):
 
 
 @pytest.mark.faults
-def test_a_killed_worker_loses_only_its_own_step_and_joins_again(own_cluster):
+def test_a_killed_worker_loses_only_its_own_step_and_joins_again(cluster):
     class Back(Hook):
         """Stops when worker 1 is heard half a second after its process was killed."""
 
@@ -235,9 +228,9 @@ def test_a_killed_worker_loses_only_its_own_step_and_joins_again(own_cluster):
             if step.worker == 1 and kill.when and time.monotonic() > kill.when + 0.5:
                 session.request_stop("worker 1 is back")
 
-    kill = SignalAt(100, process_of(own_cluster, WORKER_1))
+    kill = SignalAt(100, process_of(cluster, WORKER_1))
     problem = slowed(PROBLEM, worker=0, seconds=0.002)
-    result = train(problem, own_cluster, optimizer=SGD, total_steps=FOREVER, hooks=[kill, Back()])
+    result = train(problem, cluster, optimizer=SGD, total_steps=FOREVER, hooks=[kill, Back()])
     assert result.stopped_by == "worker 1 is back"
     assert result.history["step"].tolist() == list(range(1, result.version + 1))
     alone = result.history["worker"] == 0
@@ -245,9 +238,9 @@ def test_a_killed_worker_loses_only_its_own_step_and_joins_again(own_cluster):
 
 
 @pytest.mark.faults
-def test_a_synchronous_run_goes_on_with_those_who_live_and_counts_it(own_cluster):
-    kill = SignalAt(20, process_of(own_cluster, WORKER_1))
-    result = train(PROBLEM, own_cluster, optimizer=SGD, mode="sync", total_steps=1500, hooks=[kill])
+def test_a_synchronous_run_goes_on_with_those_who_live_and_counts_it(cluster):
+    kill = SignalAt(20, process_of(cluster, WORKER_1))
+    result = train(PROBLEM, cluster, optimizer=SGD, mode="sync", total_steps=1500, hooks=[kill])
     gradients = [len(result.history[result.history["step"] == step]) for step in (1, 20)]
     assert result.version == 1500 and gradients == [2, 2]
     assert 0 < result.degraded == 1500 - (len(result.history) - 1500)
@@ -256,11 +249,11 @@ def test_a_synchronous_run_goes_on_with_those_who_live_and_counts_it(own_cluster
 
 @pytest.mark.faults
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_lost_parameter_server_is_named_within_five_seconds(own_cluster, number):
-    lose = SignalAt(20, process_of(own_cluster, "/job:ps/task:0"), number)
+def test_a_lost_parameter_server_is_named_within_five_seconds(cluster, number):
+    lose = SignalAt(20, process_of(cluster, "/job:ps/task:0"), number)
     with pytest.raises(TrainingError, match="/job:ps/task:0, the parameter server, is lost"):
-        train(PROBLEM, own_cluster, optimizer=SGD, total_steps=FOREVER, hooks=[lose])
+        train(PROBLEM, cluster, optimizer=SGD, total_steps=FOREVER, hooks=[lose])
     assert time.monotonic() - lose.when < 5
     if number == signal.SIGSTOP:
         os.kill(lose.process, signal.SIGCONT)
-    assert train(PROBLEM, own_cluster, optimizer=SGD, total_steps=10).version == 10
+    assert train(PROBLEM, cluster, optimizer=SGD, total_steps=10).version == 10

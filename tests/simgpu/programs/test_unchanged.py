@@ -12,12 +12,23 @@ from tests.simgpu.programs.harness import PROGRAMS, drawn, gpu, outcome
 for file in sorted(Path(__file__).with_name("unchanged").glob("*.py")):
     importlib.import_module(f"tests.simgpu.programs.unchanged.{file.stem}")
 
+#: The files of programs that a short run takes: what every program uses. The others run in a long one.
+SHORT = {"layers", "losses_and_metrics", "optimisers", "precision", "saving"}
+
+
+def programs():
+    """Yield the name of each program, marked `long` where its file is not in `SHORT`."""
+    for name, function in PROGRAMS.items():
+        is_short = function.__module__.rpartition(".")[2] in SHORT
+        yield pytest.param(name, marks=() if is_short else pytest.mark.long)
+
+
 # Torch's own, on the CPU too.
 OF_TORCH = [".?torch.jit", "Attempted to insert a get_attr Node", "(?s)Error detected in SqrtBackward0"]
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{words}") for words in OF_TORCH]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [*programs()])
 def test_a_program_gives_on_simulated_gpus_what_it_gives_on_the_cpu(name, monkeypatch):
     here = outcome(name)
     monkeypatch.setenv("SIMGPU_GPUS", "2")  # for processes that it starts

@@ -80,7 +80,7 @@ def test_an_index_or_a_disk_that_refuses_is_no_fault_of_ours_and_our_own_package
         quick.fails = {TORCH: problem}
         with pytest.raises(NotHad, match="no network|has no torch"):
             made(quick)
-    for asked in (PYTEST, str(tmp_path)):
+    for asked in (PYTEST, str(tmp_path / "simgpu")):
         quick.fails = {asked: install_pip.NetworkGone("no network")}
         with pytest.raises(NotHad, match="no network"):
             made(quick)

@@ -86,6 +86,7 @@ with local_cluster(worker=1) as made:
 """
 
 
+@pytest.mark.long
 def test_an_interrupted_start_leaves_nothing_and_the_next_one_works():
     process = start(STARTING)
     said = signal_group_after(process, ["starting"])
@@ -140,6 +141,7 @@ async def interrupt_and_go_on():
         return ast.literal_eval(await kernel.run(ask))
 
 
+@pytest.mark.long
 def test_an_interrupted_cell_in_jupyter_leaves_the_cluster_usable_and_a_closed_notebook_nothing():
     pids = asyncio.run(interrupt_and_go_on())
     deadline = time.monotonic() + 60

@@ -141,6 +141,7 @@ def test_closing_a_cluster_with_a_stopped_and_a_busy_task_is_quick():
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.long  # a task that imports torch afresh, twice
 def test_where_processes_are_spawned_a_cluster_works_and_replaces_its_tasks_too(monkeypatch):
     """macOS and Windows have no fork server; their way is tried here."""
     monkeypatch.setattr(supervisor, "launch", launch._Spawned)

@@ -61,7 +61,7 @@ def test_when_the_owner_is_killed_its_tasks_end_even_a_stopped_one(owner):
 @pytest.mark.parametrize(
     ("then", "code", "last_word"),
     [
-        ("1 / 0", 1, "ZeroDivisionError: division by zero"),
+        pytest.param("1 / 0", 1, "ZeroDivisionError: division by zero", marks=pytest.mark.long),
         ("made.executor.submit(time.sleep, 1000)", 0, ""),
     ],
 )
@@ -72,6 +72,7 @@ def test_when_the_owner_ends_without_closing_nothing_is_left_and_nothing_is_said
     assert nothing_left(said)
 
 
+@pytest.mark.long
 def test_a_script_needs_no_main_guard(tmp_path):
     """Processes started by `multiprocessing` run the script again, which then needs `if __name__ == "__main__"`."""
     script = tmp_path / "script.py"

@@ -10,7 +10,10 @@ from course.cluster.certificates import write_certificate
 from tests.helpers.namespaces import missing, two_hosts
 from tests.helpers.shells import Members
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=str(missing()))
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(bool(missing()), reason=str(missing())),
+]
 
 CLIENT = """
 import os, socket, sys

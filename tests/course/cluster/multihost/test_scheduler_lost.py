@@ -9,7 +9,10 @@ import pytest
 from course.cluster import connect
 from tests.helpers.shells import classic, eventually
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot freeze a process")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot freeze a process"),
+]
 
 
 # A client that is closed while it calls a scheduler that is gone leaves that call's socket to Python: Tornado's way.

@@ -65,6 +65,7 @@ def work_on_a_gpu(folder):
     (folder / f"ended {threading.get_ident()}").write_text(said)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(700)  # two processes start, on a machine with much else to do
 def test_work_on_a_simulated_gpu_goes_on_while_its_task_is_away_and_joins_again(tmp_path, free_ports):
     certificate, (ps, worker) = tmp_path / "cluster.pem", (f"127.0.0.1:{port}" for port in free_ports(2))

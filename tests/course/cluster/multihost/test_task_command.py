@@ -109,6 +109,7 @@ def resolved(address):
     return address.replace("localhost", "127.0.0.1")
 
 
+@pytest.mark.long
 def test_a_task_without_a_scheduler_waits_no_longer_than_its_patience_and_says_why(folder, members, free_ports):
     spec = write_spec(folder, free_ports)
     process = members.start("worker", 0, "--insecure", "--patience", "1")
@@ -119,6 +120,7 @@ def test_a_task_without_a_scheduler_waits_no_longer_than_its_patience_and_says_w
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", [0.7, 3.0])  # it imports; it waits for its scheduler
 def test_a_task_stops_cleanly_whatever_it_is_doing(folder, members, free_ports, number, seconds):
     write_spec(folder, free_ports)
@@ -140,6 +142,7 @@ def test_a_task_that_tries_to_join_again_stops_cleanly(folder, members, free_por
     assert worker.communicate(timeout=60) == ("", "") and worker.returncode == 0
 
 
+@pytest.mark.long
 def test_the_classic_flags_start_the_scheduler_inside_the_first_ps(members, free_ports):
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     flags = ["--ps-hosts", ps, "--job-hosts", f"local={worker}", "--insecure"]

@@ -1,7 +1,6 @@
 """Checkpoints on a disk that is full, and writers that are killed: the last good one is always there."""
 
 import errno
-import multiprocessing
 import os
 import random
 import signal
@@ -16,6 +15,7 @@ import torch
 
 from course.training import Checkpoints, CheckpointWarning, Hook, SaveCheckpoint, Snapshot, linear_regression
 from course.training import train_in_turns as train
+from tests.course.training.forked import forked
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 
@@ -191,23 +191,14 @@ def save_for_ever(folder):
         checkpoints.save(snapshot(step))
 
 
-def run(function, *arguments):
-    """Start `function` in a process of its own."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["course.training", "pytest"])  # once, not in each process
-    process = context.Process(target=function, args=arguments)
-    process.start()
-    return process
+linux = pytest.mark.skipif(sys.platform != "linux", reason="kills by SIGKILL, in processes that a fork server starts")
 
 
-forked = pytest.mark.skipif(sys.platform != "linux", reason="kills by SIGKILL, in processes that a fork server starts")
-
-
-@forked
+@linux
 @pytest.mark.parametrize(("name", "number"), [*STEPS_OF_A_SAVE, ("unlink", 1), ("unlink", 2), ("unlink", 3)])
 def test_a_writer_killed_at_any_point_of_a_save_leaves_a_good_checkpoint(name, number, tmp_path):
     Checkpoints(tmp_path).save(snapshot(10))
-    process = run(killed_at, tmp_path, name, number)
+    process = forked(killed_at, tmp_path, name, number)
     process.join(60)
     assert process.exitcode in (-signal.SIGKILL, 0)
     with warnings.catch_warnings(record=True):
@@ -220,11 +211,11 @@ def test_a_writer_killed_at_any_point_of_a_save_leaves_a_good_checkpoint(name, n
     assert len(files(tmp_path)) == 2, "what the killed writer left is gone"
 
 
-@forked
+@linux
 def test_writers_killed_at_random_moments_leave_readable_folders(tmp_path):
     newest, moments = 0, random.Random(5)
     for _ in range(6):
-        process = run(save_for_ever, tmp_path)
+        process = forked(save_for_ever, tmp_path)
         deadline = time.monotonic() + 60
         while not any(one.version > newest for one in Checkpoints(tmp_path).all()) and time.monotonic() < deadline:
             time.sleep(0.002)

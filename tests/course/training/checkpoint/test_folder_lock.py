@@ -11,6 +11,7 @@ import torch
 
 from course.training import Snapshot, TrainingError
 from course.training.checkpoint.folder_lock import NAME, FolderLock, LockedCheckpoints
+from tests.course.training.forked import forked
 
 
 def test_a_second_training_is_refused_by_name_and_may_come_when_the_first_is_done(tmp_path):
@@ -31,10 +32,13 @@ def test_closing_twice_or_late_takes_nothing_from_the_next(tmp_path):
         assert second.holds() and not first.holds()
 
 
+def lock_and_die(folder):
+    FolderLock(folder)
+    os._exit(0)
+
+
 def test_the_file_of_a_process_that_has_ended_is_taken_over(tmp_path):
-    lock = f"from course.training.checkpoint.folder_lock import FolderLock; FolderLock({str(tmp_path)!r})"
-    code = f"import os; {lock}; os._exit(0)"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    forked(lock_and_die, tmp_path).join(60)
     assert (tmp_path / NAME).exists()
     with FolderLock(tmp_path) as lock:
         assert lock.holds()

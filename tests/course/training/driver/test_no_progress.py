@@ -10,7 +10,6 @@ from functools import partial
 import pytest
 import torch
 
-from course import local_cluster
 from course.training import TrainingError, linear_regression, train
 from course.training.records import ShardLost
 from course.training.server.attendance import LOSSES
@@ -23,10 +22,9 @@ SGD = partial(torch.optim.SGD, lr=0.02)
 FOREVER = 10**9
 
 
-@pytest.fixture(scope="module")
-def cluster(no_leaks_from_this_file):
-    with local_cluster(ps=1, worker=2) as running:
-        yield running
+@pytest.fixture
+def cluster(shared_cluster):
+    return shared_cluster
 
 
 def check_usable(cluster):

@@ -89,7 +89,10 @@ def plan_of(cluster, problem, optimizer, total_steps, ps=2, workers=2):
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize(("index", "lose"), [(0, "kill"), (1, "kill"), (0, "freeze")])
+@pytest.mark.parametrize(
+    ("index", "lose"),
+    [(0, "kill"), pytest.param(1, "kill", marks=pytest.mark.long), pytest.param(0, "freeze", marks=pytest.mark.long)],
+)
 def test_after_the_loss_of_a_ps_each_update_is_in_the_parameters_once(cluster, tmp_path, index, lose):
     hit = At(250, lambda: getattr(cluster, lose)(f"/job:ps/task:{index}"))
     hooks = [hit, SaveCheckpoint(steps=100)]

@@ -321,6 +321,7 @@ def test_progress_writes_nothing_into_a_file(capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.long
 def test_progress_leaves_one_stored_output_that_is_the_same_in_every_run():
     import nbformat
     from nbclient import NotebookClient
@@ -340,8 +341,7 @@ def test_progress_leaves_one_stored_output_that_is_the_same_in_every_run():
 # --- over real processes ---------------------------------------------------------------------------------------------
 
 
-def test_over_a_cluster_hooks_see_snapshots_of_both_parameter_servers_and_a_failing_one_loses_nothing(tmp_path):
-    from course.cluster import local_cluster
+def test_over_a_cluster_hooks_see_snapshots_and_a_failing_one_loses_nothing(shared_cluster, tmp_path):
     from course.training import train
 
     class Stopping(Diary):
@@ -351,15 +351,9 @@ def test_over_a_cluster_hooks_see_snapshots_of_both_parameter_servers_and_a_fail
 
     adam = partial(torch.optim.Adam, lr=0.05)
     diary, validated = Stopping(), Validate(every=20)
-    with local_cluster(ps=2, worker=2) as cluster:
-        with pytest.raises(RuntimeError, match="enough"):
-            train(
-                HELD,
-                cluster,
-                optimizer=adam,
-                hooks=[validated, SaveCheckpoint(steps=20), diary],
-                checkpoint_dir=tmp_path,
-            )
+    hooks = [validated, SaveCheckpoint(steps=20), diary]
+    with pytest.raises(RuntimeError, match="enough"):
+        train(HELD, shared_cluster, optimizer=adam, hooks=hooks, checkpoint_dir=tmp_path)
     newest = Checkpoints(tmp_path).latest()
     assert newest.version >= 60 and newest.kind == "Adam" and set(newest.optimizer["state"]) == {"slope", "intercept"}
     assert torch.equal(diary.last["slope"], newest.parameters["slope"]) and diary.lines[-1] == "end"

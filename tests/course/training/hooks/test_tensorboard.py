@@ -173,6 +173,7 @@ def test_summaries_every_no_updates_are_refused(arguments, tmp_path):
         WriteSummaries(tmp_path, **arguments)
 
 
+@pytest.mark.long
 def test_tensorboard_is_imported_by_who_writes_summaries_only():
     code = "import sys, course.training; sys.exit('tensorboard' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=100).returncode == 0

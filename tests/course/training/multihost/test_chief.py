@@ -7,7 +7,6 @@ from functools import partial
 import pytest
 import torch
 
-from course import local_cluster
 from course.training import Hook, TrainingError, linear_regression
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.driver.shard_client import context_of
@@ -24,9 +23,20 @@ PROBLEM = linear_regression()
 
 
 @pytest.fixture
-def cluster():
-    with local_cluster(ps=1, worker=2) as running:
-        yield running
+def cluster(shared_cluster):
+    """Its scheduler knows of no training."""
+    shared_cluster.client.run_on_scheduler(_forget_trainings)
+    return shared_cluster
+
+
+def _forget_trainings(dask_scheduler):
+    dask_scheduler.task_metadata.clear()
+
+
+class Closed:
+    @property
+    def client(self):
+        raise RuntimeError("it was closed")
 
 
 def until(true, seconds=20):
@@ -45,9 +55,8 @@ def test_the_board_keeps_the_word_of_the_latest_chief(cluster):
     assert not board.post(Notice(1, "failed", text="an old chief's"))
     assert board.post(Notice(2, "done", text="two\nlines"))
     assert StatusBoard(cluster).read() == Notice(2, "done", text="two\nlines")
-    cluster.close()
-    with pytest.raises(TrainingError, match="cluster is lost"):
-        board.read()
+    with pytest.raises(TrainingError, match="cluster is lost: it was closed"):
+        StatusBoard(Closed()).read()
 
 
 def test_what_one_role_tells_every_other_role_reads_once_and_in_order(cluster):

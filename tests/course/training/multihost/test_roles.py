@@ -50,6 +50,7 @@ def ports(free_ports):
     return [port for port in free_ports(12) if port < 60000][:3]
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_roles_started_in_any_order_train_survive_their_chief_and_all_end(ports, tmp_path):
     flags = ["--checkpoint-dir", "saved", "--steps", "600", "--patience", "120"]
@@ -71,6 +72,7 @@ def test_roles_started_in_any_order_train_survive_their_chief_and_all_end(ports,
     assert Checkpoints(tmp_path / "saved").all()[-1].version == 600
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_a_role_that_waits_says_for_whom_and_ends_when_nobody_comes(ports, tmp_path):
     with Roles(ports, tmp_path, "--patience", "8") as roles:
@@ -87,6 +89,7 @@ def test_a_worker_whose_scheduler_never_comes_says_so_once(ports, tmp_path):
     assert worker.text.count("did not join") == len(worker.lines) == 1, worker.text
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_roles_try_to_join_again_as_they_say_and_are_gone_when_they_are_told_to_end(ports, tmp_path):
     flags = ["--checkpoint-dir", "saved", "--steps", "10000000", "--patience", "120"]

@@ -14,6 +14,7 @@ from course.training.checkpoint.checkpoints import Checkpoints
 from tests.helpers.shells import Roles
 
 STEPS = 12
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture

@@ -308,6 +308,7 @@ with shards(optimizer=Slow) as (addresses, servers):
 """
 
 
+@pytest.mark.long
 def test_a_process_that_ends_in_the_middle_of_a_step_finishes_it_first():
     """A thread that comes back from PyTorch's own code when Python has ended aborts the process: exit code -6."""
     run = subprocess.run(

@@ -15,6 +15,7 @@ from course.training.transport.wire import WIRE_SILENCE, Channel, Pieces
 from tests.helpers.shards_here import FOREVER, connected, ended, shards, until, working
 
 LONG = WIRE_SILENCE + 1.0
+ONE_AND_TWO = [pytest.param(1, marks=pytest.mark.long), 2]  # shards
 
 
 def take(seconds):
@@ -22,7 +23,7 @@ def take(seconds):
     threading.Event().wait(seconds)
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", ONE_AND_TWO)
 def test_a_driver_that_asks_nothing_for_long_is_not_lost(count, monkeypatch):
     monkeypatch.setattr("course.training.server.driver_service.DRIVER_SILENCE", 1.5)
     with shards(count, limit=FOREVER) as (addresses, _), connected(addresses) as client, working(addresses):
@@ -44,7 +45,7 @@ class SlowStep(torch.optim.SGD):
         super().step()
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", ONE_AND_TWO)
 def test_a_shard_in_a_long_update_is_not_lost_and_loses_no_worker(count):
     optimizer = partial(SlowStep, lr=0.01)
     with shards(count, optimizer=optimizer, workers=2, limit=20) as (addresses, _), connected(addresses) as client:
@@ -53,6 +54,7 @@ def test_a_shard_in_a_long_update_is_not_lost_and_loses_no_worker(count):
     assert status["ended"]["why"] == "steps" and status["events"] == [] and status["version"] == 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_shard_that_packs_a_large_snapshot_is_not_lost(count, monkeypatch):
     pack = Snapshot.as_pieces
@@ -77,6 +79,7 @@ def ends():
         yield ours, theirs
 
 
+@pytest.mark.long
 def test_a_frame_may_be_longer_than_4_gigabytes(ends):
     sender, receiver = Channel(ends[0], 5), Channel(ends[1], 5)
     piece = bytes(1 << 26)

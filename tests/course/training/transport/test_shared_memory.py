@@ -4,8 +4,6 @@ import gc
 import json
 import os
 import socket
-import subprocess
-import sys
 import threading
 from contextlib import ExitStack, closing
 
@@ -21,8 +19,10 @@ from course.training.transport import shared_memory
 from course.training.transport.layout import Layout
 from course.training.transport.shared_memory import offer, open_offer
 from course.training.transport.wire import Channel
+from tests.course.training.forked import forked
 from tests.course.training.server.test_server import DTYPES, shapes
 from tests.helpers.shards_here import PROBLEM, SGD, connected, ended, shards, working
+from tests.helpers.shells import eventually
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this system has no memfd: tensors are sent")
 
@@ -171,23 +171,23 @@ def test_a_false_offer_is_left_alone(tmp_path, monkeypatch):
         assert file.seek(0, 2) == 0
 
 
-def test_a_killed_worker_leaves_no_memory_behind():
-    code = """if True:
-        import json, socket, sys
-        from course.training.transport.shared_memory import offer
-        connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-        offered = offer(1 << 20, connection)
-        print(json.dumps(offered.fields), flush=True)
-        input()"""
+def offer_and_wait(port, folder):
+    offered = offer(1 << 20, socket.create_connection(("127.0.0.1", port)))
+    (folder / "writing").write_text(json.dumps(offered.fields))
+    (folder / "writing").rename(folder / "fields")
+    threading.Event().wait()
+
+
+def test_a_killed_worker_leaves_no_memory_behind(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        command = [sys.executable, "-c", code, str(listener.getsockname()[1])]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            told = json.loads(process.stdout.readline())
-            halves = open_offer(told, 1 << 20)
-            process.kill()
-            process.wait(60)
-            halves.out[:3] = b"abc"  # what the shard holds stays whole, and goes with the shard
-            assert bytes(halves.out[:3]) == b"abc" and open_offer(told, 1 << 20) is None
+        process = forked(offer_and_wait, listener.getsockname()[1], tmp_path)
+        eventually((tmp_path / "fields").exists)
+        fields = json.loads((tmp_path / "fields").read_text())
+        halves = open_offer(fields, 1 << 20)
+        process.kill()
+        process.join(60)
+        halves.out[:3] = b"abc"  # what the shard holds stays whole, and goes with the shard
+        assert bytes(halves.out[:3]) == b"abc" and open_offer(fields, 1 << 20) is None
     assert len(mappings()) == 1
     del halves
     assert mappings() == []

@@ -27,5 +27,5 @@ PLACES = {
 
 def one_way(place: str, other: str) -> int:
     """Return the microseconds that a message takes from one place to another: half of a round trip."""
-    there = ROUND_TRIPS.get((place, other), ROUND_TRIPS.get((other, place), ROUND_TRIPS["Virginia", "Virginia"]))
-    return int(500 * there + 0.5)
+    round_trip = ROUND_TRIPS.get((place, other), ROUND_TRIPS.get((other, place), ROUND_TRIPS["Virginia", "Virginia"]))
+    return int(500 * round_trip + 0.5)

@@ -64,7 +64,8 @@ class Connection(HttpToolsProtocol):
         """Begin to wait for the rest of a request (httptools' name)."""
         super().on_message_begin()
         self._since, self._head, self._in_body = self.loop.time(), 0, False
-        self.scope["extensions"] = {CANCEL_WITH_CALLER: self._cancel_with_caller}
+        offered: dict = {CANCEL_WITH_CALLER: self._cancel_with_caller}
+        self.scope["extensions"] = offered
 
     def on_url(self, url: bytes) -> None:
         """Take a piece of the address (httptools' name)."""

@@ -3,6 +3,7 @@
 import functools
 import logging
 import os
+import shlex
 import socket
 import sys
 import time

@@ -68,7 +68,7 @@ ROOMS = {
     "course.checks": ["check"],
 }
 
-#: Rooms that are read as `life.step`, `draw.animate`, `widgets.LifePlayer`; `serving` is the package modelserver.
+#: Rooms that are read as `life.step`, `draw.film`, `widgets.LifePlayer`; `serving` is the package modelserver.
 MODULES = ["life", "widgets", "draw", "traces", "serving"]
 
 _HOME = {name: room for room, names in ROOMS.items() for name in names}

@@ -33,7 +33,9 @@ def room_of(path):
     elif tests and parts[0] in PACKAGES:
         parts = (parts[0], *parts[2:])
     room = "/".join(parts[:2]) if len(parts) > 2 or parts[0] == "tests" else parts[0]
-    return ("tests" if room.endswith(".py") else room), tests
+    if not (ROOT / room).is_dir():  # a folder of tests that has no room of its own
+        room = "tests" if parts[0] == "tests" else "/".join(path.parts[:3])
+    return room, tests
 
 
 def lines_of_rooms():

@@ -5,6 +5,7 @@ that runs batches), `front` (the process that holds sockets, queue and workers),
 modelserver/docs/serving.md says how to run it.
 """
 
+import logging
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +22,8 @@ _HOME = {
     "pin": "modelserver.versions.pin",
     "read_version": "modelserver.versions.version",
 }
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless its user asks for more
 
 __all__ = ["Answer", "Client", "ServingError", "Version", "export", "local_server", "pin", "read_version"]
 

@@ -96,7 +96,7 @@ def run(
     if settings.get("simulated_gpus") and find_spec("simgpu") is None:
         raise ImportError("--simulated-gpus: simgpu is not installed here: python -m pip install simgpu")
     token = _token(token_file)
-    said = not token  # one that is made here
+    token_is_made = not token  # one that is made here
     if host not in _LOOPBACK:
         token = token or secrets.token_urlsafe(24)
         if not (tls or insecure):
@@ -111,7 +111,7 @@ def run(
     def ready(port):
         shown = f"[{host}]" if ":" in host else host
         say(f"serving {folder} at {'https' if tls else 'http'}://{shown}:{port}; Ctrl-C ends it")
-        if token and said:
+        if token and token_is_made:
             say(f"header Authorization: Bearer {token}")
 
     serve(folder, Settings(host=host, token=token, tls=tls, **settings), ready)

@@ -73,20 +73,20 @@ class LocalServer(contextlib.AbstractContextManager):
     def close(self) -> None:
         """Let it answer what is under way, and end it; at once, if interrupted meanwhile. Idempotent."""
         with held_back() as interrupts:
-            if self._end is not None and (found := self._end.detach()) is not None:
+            if self._end is not None and (detached := self._end.detach()) is not None:
                 _ = self.log
-                process, folder, owner = found[2]
+                process, folder, owner = detached[2]
                 _end(process, folder, owner, interrupts)
 
     def _ready(self):
         ends = time.monotonic() + LOCAL_SERVER_STARTS
-        while not (found := _READY.search(self.log)):
+        while not (match := _READY.search(self.log)):
             if self._process.poll() is not None:
                 raise RuntimeError(f"local_server(…): it ended with status {self._process.returncode}:\n{self.log}")
             if time.monotonic() > ends:
                 raise TimeoutError(f"local_server(…): not ready after {LOCAL_SERVER_STARTS:.0f} s:\n{self.log}")
             time.sleep(_READY_LOOKED_FOR_EVERY)
-        return found[1]
+        return match[1]
 
 
 def local_server(

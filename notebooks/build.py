@@ -1,4 +1,4 @@
-"""Make the notebooks from their sources: `python notebooks/build.py [NAME …] [--check]`.
+"""Make the notebooks from their sources: `python notebooks/build.py [NAME …] [--check | --keep-timings]`.
 
 `source/NN_topic.py` (jupytext's percent format) is where a chapter is written; `NN_topic.ipynb` is made here, executed,
 and committed with its outputs. Two runs of an unchanged chapter give the same bytes: cell ids come from the source, no
@@ -21,6 +21,7 @@ from nbclient import NotebookClient
 from traitlets.config import Config
 
 from course.progress_line import STATIC_TWINS
+from course.widgets.exhibits.page_files import files_needed, with_files_needed, with_one_copy
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # this file is run as a script, too
@@ -56,10 +57,10 @@ def read_source(name, solutions=False, folder=SOURCES):
     )
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     notebook.cells = _with_solutions(notebook.cells) if solutions else _without(notebook.cells, "solution")
-    seen = set()
+    ids = set()
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict({"tags": list(_tags(cell))} if _tags(cell) else {})
-        cell["id"] = _stable_id(cell, seen)
+        cell["id"] = _stable_id(cell, ids)
     return notebook
 
 
@@ -77,23 +78,56 @@ def execute(notebook, folder=HERE):
     return client.execute(env={**os.environ, STATIC_TWINS: "1"})
 
 
-def settle(notebook, stored=None):
-    """Make the outputs the same from run to run, in place; unchanged timing cells keep `stored`'s."""
-    kept = {cell["id"]: cell for cell in stored.cells} if stored is not None else {}
-    now = stamps(notebook.cells)
+def settle(notebook, stored=None, keep_timings=False):
+    """Make the outputs the same from run to run, in place; unchanged timing cells keep `stored`'s.
+
+    With `keep_timings` a timing cell is unchanged if its source is.
+    Of the page's files that exhibits need, each is in the first output that needs it, and in no other.
+    """
+    before = {cell["id"]: cell for cell in stored.cells} if stored is not None else {}
+    present = stamps(notebook.cells)
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
         cell.metadata.pop("execution", None)
-        before = kept.get(cell["id"])
-        if "timing" in _tags(cell) and before is not None and _stamp(before) == now[cell["id"]] and before.outputs:
-            cell.outputs = before.outputs
+        old = before.get(cell["id"])
+        if (
+            "timing" in _tags(cell)
+            and old is not None
+            and old.outputs
+            and (keep_timings or _stamp(old) == present[cell["id"]])
+        ):
+            cell.outputs = _of_the_same_files(old.outputs, cell.outputs)
         else:
             cell.outputs = _one_stream_each([_settled(output) for output in cell.outputs])
-        if cell["id"] in now and cell.outputs:
-            cell.metadata[MADE_FROM] = now[cell["id"]]
+        if cell["id"] in present and cell.outputs:
+            cell.metadata[MADE_FROM] = present[cell["id"]]
+    _carry_files_once(notebook)
     notebook.metadata.pop("widgets", None)
     return notebook
+
+
+def _of_the_same_files(stored, fresh):
+    """Return the `stored` outputs, whose exhibits need the files that those of the `fresh` ones need."""
+    lists = [needed for output in fresh for needed in files_needed(_html(output))]
+    for output in stored:
+        if count := len(files_needed(_html(output))):
+            if len(lists) < count:
+                return fresh
+            output.data["text/html"] = with_files_needed(_html(output), lists[:count])
+            del lists[:count]
+    return fresh if lists else stored
+
+
+def _carry_files_once(notebook):
+    carried = set()
+    for output in (one for cell in notebook.cells for one in cell.get("outputs", ())):
+        if files_needed(_html(output)):
+            output.data["text/html"] = with_one_copy(_html(output), carried)
+
+
+def _html(output):
+    return output.get("data", {}).get("text/html", "")
 
 
 def refuse(name, notebook):
@@ -105,10 +139,10 @@ def refuse(name, notebook):
             "a path of this machine": str(HERE.parent) in text or str(Path.home()) + "/" in text,
             "a warning or log line on stderr": any(o.get("name") == "stderr" for o in cell.outputs),
         }
-        found = [what for what, present in problems.items() if present]
-        if found:
+        present = [problem for problem, is_there in problems.items() if is_there]
+        if present:
             raise BuildError(
-                f"{name}: the output of this cell holds {' and '.join(found)}:\n\n{cell.source}\n\n{text[-1500:]}"
+                f"{name}: the output of this cell holds {' and '.join(present)}:\n\n{cell.source}\n\n{text[-1500:]}"
             )
 
 
@@ -117,12 +151,12 @@ def text_of(notebook):
     return nbformat.writes(notebook, version=4, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def build(name, sources=SOURCES, target=HERE):
+def build(name, sources=SOURCES, target=HERE, keep_timings=False):
     """Make `target/NAME.ipynb` from its source (unchanged, it gives unchanged bytes); return the seconds it ran."""
     path = Path(target) / f"{name}.ipynb"
     stored = nbformat.read(path, as_version=4) if path.exists() else None
     started = time.perf_counter()
-    notebook = settle(execute(read_source(name, folder=sources), folder=target), stored)
+    notebook = settle(execute(read_source(name, folder=sources), folder=target), stored, keep_timings)
     seconds = time.perf_counter() - started
     refuse(name, notebook)
     nbformat.validate(notebook)
@@ -138,20 +172,24 @@ def difference(name, sources=SOURCES, target=HERE):
     again = f"run `make notebooks` (or `python notebooks/build.py {name}`) and commit both"
     if not path.exists():
         return f"{path.name} is missing: {again}."
-    made, source = nbformat.read(path, as_version=4), read_source(name, folder=sources)
+    committed, source = nbformat.read(path, as_version=4), read_source(name, folder=sources)
 
     def parts(notebook):
         return [(c["id"], c.cell_type, c.source, list(_tags(c))) for c in notebook.cells]
 
-    if parts(made) != parts(source):
+    if parts(committed) != parts(source):
         return f"{path.name} was not made from source/{name}.py as it stands: {again}."
-    if not any(c.get("outputs") for c in made.cells):
+    if not any(c.get("outputs") for c in committed.cells):
         return f"{path.name} has no outputs: {again}."
-    now = stamps(source.cells)
-    for cell in made.cells:
-        if cell.get("outputs") and cell["id"] in now and _stamp(cell) != now[cell["id"]]:
-            first = cell.source.strip().splitlines()[-1]
-            return f"{path.name}: the output of `… {first}` was made from other cells or another course: {again}."
+    present = stamps(source.cells)
+    for cell in committed.cells:
+        if cell.get("outputs") and cell["id"] in present and _stamp(cell) != present[cell["id"]]:
+            last = cell.source.strip().splitlines()[-1]
+            return f"{path.name}: the output of `… {last}` was made from other cells or another course: {again}."
+    before = text_of(committed)
+    _carry_files_once(committed)
+    if text_of(committed) != before:
+        return f"{path.name} carries scripts of the page that have changed since: {again}."
     return None
 
 
@@ -168,23 +206,23 @@ def _without(cells, tag):
 
 
 def _with_solutions(cells):
-    kept = []
+    solved = []
     for cell in cells:
         if "solution" in _tags(cell):
-            while kept and "exercise" not in _tags(kept[-1]):
+            if not solved or "exercise" not in _tags(solved[-1]):
                 raise BuildError(f"a solution follows no exercise cell:\n\n{cell.source}")
-            kept.pop()
-        kept.append(cell)
-    return kept
+            solved.pop()
+        solved.append(cell)
+    return solved
 
 
-def _stable_id(cell, seen):
+def _stable_id(cell, ids):
     # ids must be unique, and must not move when another cell changes: a repeated source gets a count
     count = 0
     while True:
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}\n{count}".encode()).hexdigest()[:12]
-        if digest not in seen:
-            seen.add(digest)
+        if digest not in ids:
+            ids.add(digest)
             return digest
         count += 1
 
@@ -214,6 +252,10 @@ def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="chapters, such as 03_game_of_life (default: all)")
     parser.add_argument("--check", action="store_true", help="run nothing; fail where a notebook and its source differ")
+    help_text = (
+        "timing cells keep their stored output while their own source is unchanged: for a change of names or words"
+    )
+    parser.add_argument("--keep-timings", action="store_true", help=help_text)
     options = parser.parse_args(arguments)
     unknown = set(options.names) - set(chapters())
     if unknown:
@@ -223,7 +265,7 @@ def main(arguments):
         try:
             problem = difference(name) if options.check else None
             if not options.check:
-                print(f"{name}: {build(name):.0f} s", flush=True)
+                print(f"{name}: {build(name, keep_timings=options.keep_timings):.0f} s", flush=True)
         except BuildError as error:
             problem = str(error)
         if problem:

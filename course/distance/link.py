@@ -65,8 +65,8 @@ class Link:
     @property
     def moved(self) -> tuple[int, int]:
         """Bytes that were given to the line so far: (towards the addresses, back)."""
-        there, back = self._lanes
-        return there.moved, back.moved
+        outward, back = self._lanes
+        return outward.moved, back.moved
 
     def close(self) -> None:
         """Reset what is open and free all ports; idempotent."""
@@ -113,10 +113,10 @@ class Link:
         """Carry a connection's bytes both ways until both ends have said their last, or one resets it."""
         ends = [near]
         try:
-            await self._until(_now() + self.delay)
+            await self._until(_loop_seconds() + self.delay)
             ends.append(await asyncio.wait_for(asyncio.open_connection(*address), HOST_ANSWER))
-            there, back = self._lanes
-            await _all(*self._way(near, ends[1], there), *self._way(ends[1], near, back))
+            outward, back = self._lanes
+            await _all(*self._way(near, ends[1], outward), *self._way(ends[1], near, back))
             await _closed(ends)
         except (OSError, asyncio.CancelledError):  # reset, refused or silent; or the link is closed
             for _, writer in ends:
@@ -154,17 +154,17 @@ class Link:
                 writer.write(piece)
                 await writer.drain()
             except OSError:
-                await self._until(_now() + self.delay)  # the sender hears of it as late as of anything
+                await self._until(_loop_seconds() + self.delay)  # the sender hears of it as late as of anything
                 raise
 
     async def _until(self, due):
         """Wait until the moment `due`; in a cut until it is joined, and a delay more."""
-        while not self._whole.is_set() or due > _now():
+        while not self._whole.is_set() or due > _loop_seconds():
             if self._whole.is_set():
-                await asyncio.sleep(due - _now())
+                await asyncio.sleep(due - _loop_seconds())
             else:
                 await self._whole.wait()
-                due = max(due, _now() + self.delay)
+                due = max(due, _loop_seconds() + self.delay)
 
     async def _end(self):
         for server in self._servers:
@@ -181,7 +181,7 @@ class _Lane:
     def through(self, count, bandwidth):
         """Return the moment at which `count` more bytes have gone through."""
         self.moved += count
-        self._free = max(self._free, _now()) + (count / bandwidth if bandwidth else 0.0)
+        self._free = max(self._free, _loop_seconds()) + (count / bandwidth if bandwidth else 0.0)
         return self._free
 
 
@@ -195,7 +195,7 @@ async def _closed(ends):
 
 async def _all(*coroutines):
     """Run all; where one fails, the others end too, and its error is raised."""
-    tasks = [asyncio.ensure_future(one) for one in coroutines]
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         await asyncio.gather(*tasks)
     finally:
@@ -204,5 +204,5 @@ async def _all(*coroutines):
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _now():
+def _loop_seconds():
     return asyncio.get_running_loop().time()

@@ -3,8 +3,6 @@
 A leaf: it takes numbers and dataclasses, never an engine, and loads matplotlib only when something is drawn.
 """
 
-from importlib import import_module
-
 from course.signals import held_back
 
 with held_back():  # an interrupt finds every import done, or none
@@ -29,7 +27,6 @@ __all__ = [
     "Role",
     "Seen",
     "SliceMeans",
-    "animate",
     "copy_share",
     "crossover",
     "css",
@@ -56,6 +53,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "animate":  # chapters read it as `draw.…`, but it needs an engine: it lives above
-        return import_module("course.widgets.life.player").animate
+    if name == "animate":  # until version 2: it computes a board's future, which a picture must not
+        raise AttributeError("course.draw.animate is course.widgets.animate now: from course.widgets import animate.")
     raise AttributeError(f"module 'course.draw' has no {name!r}; its names are {', '.join(__all__)}")

@@ -49,12 +49,12 @@ def copy_share(timings: Sequence["MatmulTiming"]) -> Picture:
     title = f"At n = {timings[0].size} the GPU's product waits for copies {share:.0%} of the time"
     with figure(figsize=(7.2, 0.6 * len(timings) + 1.3)) as (drawn, axes):
         for row, timing in enumerate(timings):
-            left = 0.0
+            start = 0.0
             parts = (timing.to_device, "bytes", "/"), (timing.compute, "gpu", "x"), (timing.from_device, "bytes", "\\")
             for seconds, role, hatch in parts:
                 part = seconds / timing.total
-                axes.barh(row, part, left=left, **bar_style(role, hatch=hatch))  # nobody measured this here
-                left += part
+                axes.barh(row, part, left=start, **bar_style(role, hatch=hatch))  # nobody measured this here
+                start += part
         first, second = timings[0].to_device / timings[0].total, timings[0].compute / timings[0].total
         middles = first / 2, first + second / 2, (1 + first + second) / 2
         for place, word in zip(middles, ("to the GPU", "product", "back"), strict=True):

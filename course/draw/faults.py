@@ -32,9 +32,9 @@ def faults(
     - `until`: seconds at which the picture ends; by default after the last row or event.
     - `lives`: task -> (begin, end, "works", "waits", "frozen" or "dead"), in seconds: a lane above for each process.
     """
-    said = sorted((event for event in events if _QUIET not in event.what), key=lambda event: event.seconds)
-    last = until or max([*history["applied"][-1:].tolist(), *(event.seconds for event in said), 1e-3])
-    placed = _places(said, last)
+    marked = sorted((event for event in events if _QUIET not in event.what), key=lambda event: event.seconds)
+    last = until or max([*history["applied"][-1:].tolist(), *(event.seconds for event in marked), 1e-3])
+    placed = _places(marked, last)
     rows = max(placed.values(), default=-1) + 1
     own = lives or {}
     ratios = [*([0.32 * len(own)] if own else []), 1.3, 1, 1]
@@ -47,12 +47,12 @@ def faults(
         axes[0].set_ylabel("loss")
         _versions(axes[1], history, [event for event in events if _QUIET in event.what])
         _staleness(axes[2], history, last)
-        for event in said:
+        for event in marked:
             _mark(whole, event, placed.get(id(event)), last)
         axes[2].set(xlabel="seconds", xlim=(0, 1.01 * last))
         fig.align_ylabels(axes)
         fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-    words = "; ".join(f"at {event.seconds:.1f} s: {words_of(event)}" for event in said)
+    words = "; ".join(f"at {event.seconds:.1f} s: {words_of(event)}" for event in marked)
     return picture(fig, f"{title}. {words or 'Nothing was lost'}.")
 
 
@@ -68,8 +68,8 @@ def words_of(event: Any) -> str:
     if event.what == "restored":
         return f"restored from step {event.step}"
     job, _, index = event.task.removeprefix("/job:").partition("/task:")
-    what = event.what.removeprefix(f"{job} ")
-    return f"{job} {index} {what}" if index else what
+    change = event.what.removeprefix(f"{job} ")
+    return f"{job} {index} {change}" if index else change
 
 
 def is_good(event: Any) -> bool:
@@ -81,11 +81,11 @@ def _places(events, last):
     """Return id of event -> the lowest row in which its words touch no other's; those for which there is none lack."""
     taken, placed = [-1.0] * _ROWS, {}
     for event in events:
-        left, right = _extent(event, last)
-        free = [row for row in range(_ROWS) if taken[row] <= left]
+        begin, end = _extent(event, last)
+        free = [row for row in range(_ROWS) if taken[row] <= begin]
         if free:
             placed[id(event)] = free[0]
-            taken[free[0]] = right
+            taken[free[0]] = end
     return placed
 
 
@@ -115,11 +115,13 @@ def _lives(ax, lives):
         job, _, index = task.removeprefix("/job:").partition("/task:")
         names.append(f"{ROLES['ps' if job == 'ps' else 'worker'].sign} {job} {index}")
         colour = ROLES["ps"].colour if job == "ps" else worker_colour(int(index))
-        for begin, end, what in stretches:
-            if what in ("works", "frozen"):
-                look = {"color": colour} if what == "works" else {"fill": False, "edgecolor": colour, "linestyle": "--"}
+        for begin, end, state in stretches:
+            if state in ("works", "frozen"):
+                look = (
+                    {"color": colour} if state == "works" else {"fill": False, "edgecolor": colour, "linestyle": "--"}
+                )
                 ax.barh(row, end - begin, left=begin, height=0.5, **look)
-            elif what == "waits":
+            elif state == "waits":
                 ax.plot([begin, end], [row, row], ":", color=ROLES["waiting"].colour, linewidth=3)
             else:
                 ax.plot([begin, end], [row, row], "--", color=ROLES["error"].colour, linewidth=1.2)

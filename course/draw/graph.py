@@ -27,7 +27,7 @@ class Node:
     text: str
     device: str
     column: int
-    given: bool = False
+    is_input: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _places(nodes, devices, width):
     for node in nodes:
         x = GUTTER + width * node.column
         y = _LANE * devices.index(node.device) + _LANE / 2 + 4
-        if node.given:
+        if node.is_input:
             beside = stacked.setdefault((node.device, node.column), [])
             beside.append(node.name)
             places[node.name] = (x + 10, y + 21 * (-1) ** len(beside), _INPUT)
@@ -88,7 +88,7 @@ def _lane(name, index):
 
 def _box(node, x, y, half):
     role = role_of(node.device)
-    if node.given:
+    if node.is_input:
         return (
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{half}" fill="none" stroke="{role.colour}" stroke-width="1"/>'
             f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle" font-style="italic">{escape(node.text)}</text>'

@@ -112,12 +112,12 @@ def _step(axes, height, rung, gain):
     axes.plot(rung.rate, height, marker, color=colour, markersize=8)
 
 
-def _limit(axes, height, limit, best, what):
+def _limit(axes, height, limit, best, meaning):
     """Draw the limit as an upright line, what it is beside its head, and the way that is left to it."""
     ink = axes.title.get_color()
     axes.axvline(limit, color=ink, linewidth=1.5, linestyle="--")
     axes.plot([best, limit], [height - 1] * 2, ":", color=ROLES["bytes"].colour, linewidth=1.5)
-    axes.annotate(what, (limit, height), (-7, 0), textcoords="offset points", ha="right", va="center")
+    axes.annotate(meaning, (limit, height), (-7, 0), textcoords="offset points", ha="right", va="center")
 
 
 def _columns(axes, climbed, limit):

@@ -134,7 +134,7 @@ def _short(svg):
     Words in a colour get a quarter of the text's: lines must stand out by 3 to 1, and words by 4.5, on either page.
     """
     svg = _COLOURED.sub(r"\1color-mix(in srgb, \2 75%, currentColor)", svg)
-    svg = re.sub(r'="[^"]*"', lambda found: re.sub(r"(\d\.\d\d)\d+", r"\1", found[0]), svg)
+    svg = re.sub(r'="[^"]*"', lambda value: re.sub(r"(\d\.\d\d)\d+", r"\1", value[0]), svg)
     return _MARKS.sub(_said_once, _HATCHING.sub(_dotted, svg))
 
 
@@ -158,7 +158,7 @@ def _with_own_ids(svg):
     hidden picture first is not drawn at all.
     """
     numbers: dict[str, int] = {}
-    plain = _ID.sub(lambda found: f"{found[1]}{numbers.setdefault(found[2], len(numbers))}", svg)
+    plain = _ID.sub(lambda id_: f"{id_[1]}{numbers.setdefault(id_[2], len(numbers))}", svg)
     own = "p" + hashlib.sha256(plain.encode()).hexdigest()[:10]
     return _ID.sub(rf"\g<1>{own}-\g<2>", plain)
 

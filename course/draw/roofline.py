@@ -30,11 +30,11 @@ def roofline(roof: Any, points: Iterable[Any] = ()) -> Picture:
         axes.set_xlabel(f"operations a byte\n{roof.device} {roof.dtype}, {roof.label}")
         axes.set_ylabel("GFLOP/s")
         axes.set_title(title)
-    said = "; ".join(
+    listing = "; ".join(
         f"{p.label} {p.intensity:.3g} operations a byte, {_rate(p.speed, 'FLOP/s')} ({p.kind})" for p in points
     )
     peak = _rate(roof.peak, "FLOP/s")
-    return picture(drawn, f"{title}. {roof.label}: peak {peak}, ridge {roof.ridge:.3g}. {said}".rstrip())
+    return picture(drawn, f"{title}. {roof.label}: peak {peak}, ridge {roof.ridge:.3g}. {listing}".rstrip())
 
 
 def _title(roof, points):

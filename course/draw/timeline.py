@@ -38,11 +38,11 @@ def spans(history: np.ndarray) -> list[Span]:
     `history`: rows with `worker`, `arrived` and `applied` (seconds), such as `TrainingResult.history`.
     """
     begins: dict[int, float] = {}
-    found = []
+    turns = []
     for worker, arrived, applied in history[["worker", "arrived", "applied"]].tolist():
-        found.append(Span(worker, begins.get(worker, 0.0), arrived, applied))
+        turns.append(Span(worker, begins.get(worker, 0.0), arrived, applied))
         begins[worker] = applied
-    return found
+    return turns
 
 
 def waiting_share(history: np.ndarray) -> dict[int, float]:
@@ -92,9 +92,9 @@ def _bar(axes, span, height, first, scale, length):
     """Draw one span; what the host does is solid, what devices do is hatched and dashed: nobody measured it."""
     role, hatch = _LOOK[span.what]
     solid, colour = role == "cpu", ROLES[role].colour
-    left, width = (span.start - first) / scale, (span.stop - span.start) / scale
-    axes.barh(height, width, left=left, height=0.5, **bar_style(role, solid, hatch))
+    begin, width = (span.start - first) / scale, (span.stop - span.start) / scale
+    axes.barh(height, width, left=begin, height=0.5, **bar_style(role, solid, hatch))
     words = getattr(span, "name", "") or span.what
     wide_enough = span.stop - span.start > 0.012 * length * len(words)  # else neighbours' words would run together
     if not solid and wide_enough:
-        axes.annotate(words, (left + width / 2, height + 0.31), ha="center", color=colour, fontsize=9)
+        axes.annotate(words, (begin + width / 2, height + 0.31), ha="center", color=colour, fontsize=9)

@@ -15,16 +15,16 @@ _LEFT, _TOP, _WIDE, _TALL = 64, 14, 680, 290  # the axes, in pixels
 _LOW, _HIGH = 0.04, 2500.0  # operations a byte
 
 
-def track(found: "Track", size: int, alt: str) -> Picture:
-    """Return a `Picture` of `found`, an op's `Track`, with the stop of `size` marked; `alt` says it in words.
+def track(op_track: "Track", size: int, alt: str) -> Picture:
+    """Return a `Picture` of `op_track`, an op's `Track`, with the stop of `size` marked; `alt` says it in words.
 
     The elements of class `stop` carry `data-size`, `cx` and `cy`, so that a page can tell which one is near a pointer.
     """
-    roof = found.roof
-    scale = _Scale(roof, [stop.speed for stop in found.stops if stop.speed])
+    roof = op_track.roof
+    scale = _Scale(roof, [stop.speed for stop in op_track.stops if stop.speed])
     role = role_of(roof.device)
-    here = found.at(size)
-    parts = [*_axes(scale), *_roof(scale, roof, role), *_stops(scale, found, role), *_here(scale, roof, here, role)]
+    here = op_track.at(size)
+    parts = [*_axes(scale), *_roof(scale, roof, role), *_stops(scale, op_track, role), *_here(scale, roof, here, role)]
     width, height = _LEFT + _WIDE + 10, _TOP + _TALL + 58
     parts.append(
         f'<text x="{_LEFT + _WIDE / 2}" y="{height - 22}" text-anchor="middle">operations a byte</text>'
@@ -82,13 +82,13 @@ def _roof(scale, roof, role):
     )
 
 
-def _stops(scale, found, role):
+def _stops(scale, track, role):
     """The op's sizes: a thin line through hollow marks; a size without a speed is a mark on the roof."""
-    known = [stop for stop in found.stops if stop.speed]
-    path = " ".join(f"{scale.x(s.intensity):.1f},{scale.y(s.speed):.1f}" for s in known)
+    timed = [stop for stop in track.stops if stop.speed]
+    path = " ".join(f"{scale.x(s.intensity):.1f},{scale.y(s.speed):.1f}" for s in timed)
     yield f'<polyline points="{path}" fill="none" stroke="{role.colour}" stroke-opacity="0.6"/>'
-    for stop in found.stops:
-        y = scale.y(stop.speed or found.roof.bound(stop.intensity))
+    for stop in track.stops:
+        y = scale.y(stop.speed or track.roof.bound(stop.intensity))
         faint = "" if stop.speed else ' stroke-opacity="0.35"'
         yield (
             f'<circle class="stop" data-size="{stop.size}" cx="{scale.x(stop.intensity):.1f}" cy="{y:.1f}" r="3.5" '

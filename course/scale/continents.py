@@ -8,29 +8,8 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-#: Round trips in milliseconds between data centres of one company, as averages of pings, April 2017; cables stay:
-#: https://acomputerscientistlearnsaws.blogspot.com/2017/04/aws-regions.html
-ROUND_TRIPS = {
-    ("Virginia", "Virginia"): 1.0,
-    ("Virginia", "São Paulo"): 119.5,
-    ("Virginia", "Frankfurt"): 88.7,
-    ("Virginia", "Tokyo"): 145.3,
-    ("Virginia", "Sydney"): 230.0,
-    ("São Paulo", "Frankfurt"): 194.9,
-    ("São Paulo", "Tokyo"): 256.8,
-    ("São Paulo", "Sydney"): 322.5,
-    ("Frankfurt", "Tokyo"): 236.5,
-    ("Frankfurt", "Sydney"): 323.5,
-    ("Tokyo", "Sydney"): 103.9,
-}
-#: place -> its continent.
-PLACES = {
-    "Virginia": "North America",
-    "São Paulo": "South America",
-    "Frankfurt": "Europe",
-    "Tokyo": "Asia",
-    "Sydney": "Australia",
-}
+from course.scale.region_delays import PLACES, one_way
+
 DESIGNS = ("asynchronous", "synchronous", "ring")
 #: Microseconds in which a server applies a gradient, or a rank of the ring adds a piece.
 UPDATE = 1000
@@ -74,19 +53,13 @@ class Timeline:
 
     def waits(self, worker: int) -> float:
         """Return the share of the time, 0 to 1, in which this worker did not compute."""
-        busy = sum(min(one.ends, self.horizon) - one.begins for one in self.computing if one.worker == worker)
+        busy = sum(min(turn.ends, self.horizon) - turn.begins for turn in self.computing if turn.worker == worker)
         return 1 - busy / self.horizon
 
     def staleness(self, worker: int) -> float:
         """Return the mean staleness of this worker's gradients; 0 where there was none."""
-        ages = [age for _, who, age in self.updates if who == worker]
+        ages = [age for _, updater, age in self.updates if updater == worker]
         return sum(ages) / len(ages) if ages else 0.0
-
-
-def one_way(place: str, other: str) -> int:
-    """Return the microseconds that a message takes from one place to another: half of a round trip."""
-    there = ROUND_TRIPS.get((place, other), ROUND_TRIPS.get((other, place), ROUND_TRIPS["Virginia", "Virginia"]))
-    return int(500 * there + 0.5)
 
 
 def continents(
@@ -118,8 +91,10 @@ def _check(design, workers, server, compute, wire, horizon):
     if unknown := [place for place in (*workers, server) if place not in PLACES]:
         raise ValueError(f"continents: no place {unknown[0]!r}; there are {', '.join(PLACES)}.")
     if not workers or compute < 1 or wire < 0 or horizon < 1:
-        said = f"workers={list(workers)}, compute={compute}, wire={wire}, horizon={horizon}"
-        raise ValueError(f"continents({said}): give a worker, a microsecond or more to compute, a wire of 0 or more.")
+        settings = f"workers={list(workers)}, compute={compute}, wire={wire}, horizon={horizon}"
+        raise ValueError(
+            f"continents({settings}): give a worker, a microsecond or more to compute, a wire of 0 or more."
+        )
 
 
 def _served(away, compute, horizon, together):
@@ -129,10 +104,10 @@ def _served(away, compute, horizon, together):
     free = version = 0
     waiting: list[tuple[int, int]] = []
 
-    def answer(now, worker):
-        begins = now + away[worker]
+    def answer(sent, worker):
+        begins = sent + away[worker]
         ends = begins + compute
-        messages.append(Message(SERVER, worker, now, begins))
+        messages.append(Message(SERVER, worker, sent, begins))
         if begins < horizon:
             computing.append(Computing(worker, begins, ends))
         if ends < horizon:
@@ -142,15 +117,17 @@ def _served(away, compute, horizon, together):
     for worker in range(len(away)):
         answer(0, worker)
     while arriving and arriving[0][0] < horizon:
-        now, worker, pulled = heappop(arriving)
+        arrived, worker, pulled = heappop(arriving)
         waiting.append((worker, pulled))
         if len(waiting) < together:
             continue
-        free = max(free, now) + UPDATE
-        updates += [(free, who, version - seen) for who, seen in sorted(waiting) if free < horizon]
+        free = max(free, arrived) + UPDATE
+        updates += [
+            (free, worker, version - version_used) for worker, version_used in sorted(waiting) if free < horizon
+        ]
         version += 1
-        for who, _ in sorted(waiting):
-            answer(free, who)
+        for worker, _ in sorted(waiting):
+            answer(free, worker)
         waiting = []
     return Timeline(len(away), horizon, tuple(sorted(computing)), tuple(sorted(messages)), tuple(updates))
 
@@ -166,9 +143,9 @@ def _ring(places, compute, wire, horizon):
                 computing.append(Computing(rank, begins, begins + compute))
         ready = [begins + compute for begins in ready]
         for _ in range(2 * (size - 1)):
-            arrives = [now + away[rank] for rank, now in enumerate(ready)]
+            arrives = [sent + away[rank] for rank, sent in enumerate(ready)]
             messages += [Message(rank, (rank + 1) % size, ready[rank], arrives[rank]) for rank in range(size)]
             ready = [max(ready[rank], arrives[rank - 1]) + UPDATE for rank in range(size)]
         updates += [(ends, rank, 0) for rank, ends in enumerate(ready) if ends < horizon]
-    kept = (one for one in messages if one.sent < horizon)
-    return Timeline(size, horizon, tuple(sorted(computing)), tuple(sorted(kept)), tuple(sorted(updates)))
+    departed = (message for message in messages if message.sent < horizon)
+    return Timeline(size, horizon, tuple(sorted(computing)), tuple(sorted(departed)), tuple(sorted(updates)))

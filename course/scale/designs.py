@@ -11,14 +11,14 @@ def ring_rank(rank: int, size: int, costs: Costs, nbytes: float, compute: Sequen
 
     As many rounds as there are seconds in `compute`; `applied` gets the second of the end of each.
     """
-    one = costs.message + nbytes / size * costs.byte
+    message_seconds = costs.message + nbytes / size * costs.byte
     for seconds in compute:
         work = seconds
         for _ in range(2 * (size - 1)):
-            yield Work(work + one)
+            yield Work(work + message_seconds)
             yield Send((rank + 1) % size)
             yield Receive()
-            work = one
+            work = message_seconds
         applied.append((yield Work(work)))
 
 
@@ -27,21 +27,21 @@ def tree_rank(rank: int, size: int, costs: Costs, nbytes: float, compute: Sequen
 
     A binary tree of `size` ranks: rank r has the children 2r + 1 and 2r + 2; every message has all bytes.
     """
-    one = costs.message + nbytes * costs.byte
+    message_seconds = costs.message + nbytes * costs.byte
     children = [child for child in (2 * rank + 1, 2 * rank + 2) if child < size]
     for seconds in compute:
         yield Work(seconds)
         work = 0.0
         for _ in children:
             yield Receive()
-            yield Work(one)
+            yield Work(message_seconds)
         if rank:
-            yield Work(one)
+            yield Work(message_seconds)
             yield Send((rank - 1) // 2)
             yield Receive()
-            work = one
+            work = message_seconds
         for child in children:
-            yield Work(work + one)
+            yield Work(work + message_seconds)
             yield Send(child)
             work = 0.0
         applied.append((yield Work(work)))

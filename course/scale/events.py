@@ -13,10 +13,10 @@ class Work(NamedTuple):
 
 
 class Send(NamedTuple):
-    """Put `what` into the mailbox of process number `to`, at once; the cost of sending is the sender's `Work`."""
+    """Put `message` into the mailbox of process number `to`, at once; the cost of sending is the sender's `Work`."""
 
     to: int
-    what: Any = None
+    message: Any = None
 
 
 class Receive(NamedTuple):
@@ -52,16 +52,16 @@ def run(
     )
     ended = any([machine.goes_on(number, None) for number in range(len(processes))])
     while machine.events and not ended:
-        machine.now, _, number = heappop(machine.events)
-        ended = machine.goes_on(number, machine.now)
+        machine.clock, _, number = heappop(machine.events)
+        ended = machine.goes_on(number, machine.clock)
     if not ended:
         raise ValueError("run(processes): process 0 waits for a message that no process will send.")
-    return machine.now
+    return machine.clock
 
 
 class _Machine:
     def __init__(self, processes, cores):
-        self.processes, self.cores, self.now = processes, cores, 0.0
+        self.processes, self.cores, self.clock = processes, cores, 0.0
         self.events, self._count = [], 0
         self._mail, self._asleep = [deque() for _ in processes], [False] * len(processes)
 
@@ -72,12 +72,12 @@ class _Machine:
             number, value = ready.popleft()
             work = self._steps(number, value, ready)
             if work is not None:
-                self.cores.ask(number, work, self.now)
+                self.cores.ask(number, work, self.clock)
             else:
-                self.cores.free(number, self.now)
+                self.cores.free(number, self.clock)
                 if number == 0 and not self._asleep[0]:
                     return True
-        for ends, number in self.cores.begun(self.now):
+        for ends, number in self.cores.begun(self.clock):
             self._count += 1
             heappush(self.events, (ends, self._count, number))
         return False
@@ -96,9 +96,9 @@ class _Machine:
             if isinstance(step, Send):
                 if self._asleep[step.to]:
                     self._asleep[step.to] = False
-                    ready.append((step.to, step.what))
+                    ready.append((step.to, step.message))
                 else:
-                    self._mail[step.to].append(step.what)
+                    self._mail[step.to].append(step.message)
             elif mail:
                 value = mail.popleft()
             else:
@@ -115,11 +115,11 @@ class _OwnCores:
         self._ready = [deque() for _ in range(count)]  # by program, as all that follows
         self._at_work, self._last, self._idle_since = [False] * count, [None] * count, [0.0] * count
 
-    def ask(self, number, seconds, now):
+    def ask(self, number, seconds, clock):
         program = self._programs[number]
         if not self._at_work[program]:
             self._at_work[program] = True
-            if self._idle_since[program] < now:
+            if self._idle_since[program] < clock:
                 seconds += self._wake
             elif self._last[program] not in (None, number):
                 seconds += self._switch
@@ -127,16 +127,16 @@ class _OwnCores:
         elif self._last[program] != number:
             self._ready[program].append((number, seconds))
             return
-        self._begun.append((now + seconds, number))
+        self._begun.append((clock + seconds, number))
 
-    def free(self, number, now):
+    def free(self, number, clock):
         program = self._programs[number]
         if self._at_work[program] and self._last[program] == number:
-            self._at_work[program], self._idle_since[program] = False, now
+            self._at_work[program], self._idle_since[program] = False, clock
             if self._ready[program]:
-                self.ask(*self._ready[program].popleft(), now)
+                self.ask(*self._ready[program].popleft(), clock)
 
-    def begun(self, now):
+    def begun(self, clock):
         begun, self._begun = self._begun, []
         return begun
 
@@ -151,28 +151,28 @@ class _SharedCores:
         self._last, self._core = [None] * cores, {}  # by core, the process before; by process, the core that it has
         self._at_work = set()  # programs
 
-    def ask(self, number, seconds, now):
+    def ask(self, number, seconds, clock):
         if number in self._core:
-            self._begun.append((now + seconds, number))
+            self._begun.append((clock + seconds, number))
         else:
             self._ready.append((number, seconds))
 
-    def free(self, number, now):
+    def free(self, number, clock):
         if number in self._core:
-            self._idle_since[self._core.pop(number)] = now
+            self._idle_since[self._core.pop(number)] = clock
             self._at_work.remove(self._programs[number])
 
-    def begun(self, now):
-        while self._idle_since and (found := self._next()) is not None:
-            (number, seconds), free = found, self._idle_since
+    def begun(self, clock):
+        while self._idle_since and (queued := self._next()) is not None:
+            (number, seconds), free = queued, self._idle_since
             core = next((core for core in free if self._last[core] == number), next(iter(free)))
-            if free.pop(core) < now:
+            if free.pop(core) < clock:
                 seconds += self._wake
             elif self._last[core] not in (None, number):
                 seconds += self._switch
             self._core[number], self._last[core] = core, number
             self._at_work.add(self._programs[number])
-            self._begun.append((now + seconds, number))
+            self._begun.append((clock + seconds, number))
         begun, self._begun = self._begun, []
         return begun
 

@@ -78,33 +78,33 @@ def ways() -> tuple[Way, ...]:
 
 def _step(parameters, images, labels):
     """Make one gradient on the GPU, and the update where the parameters are."""
-    hidden, hidden_bias, output, output_bias = (one.to("cuda:0") for one in parameters)
-    found = functional.linear(images.to("cuda:0"), hidden, hidden_bias).sigmoid()
-    functional.cross_entropy(functional.linear(found, output, output_bias), labels.to("cuda:0")).backward()
+    hidden, hidden_bias, output, output_bias = (tensor.to("cuda:0") for tensor in parameters)
+    activations = functional.linear(images.to("cuda:0"), hidden, hidden_bias).sigmoid()
+    functional.cross_entropy(functional.linear(activations, output, output_bias), labels.to("cuda:0")).backward()
     with torch.no_grad():
-        for one in parameters:
-            one -= 0.5 * one.grad
+        for parameter in parameters:
+            parameter -= 0.5 * parameter.grad
 
 
-def _modelled(what, chapter, parameters_on):
+def _modelled(name, chapter, parameters_on):
     hours = gradients() * gpu_seconds(parameters_on) / 3600
-    return Way(what, chapter, hours, _GPU, 1, "modelled: NVIDIA T4 data sheet")
+    return Way(name, chapter, hours, _GPU, 1, "modelled: NVIDIA T4 data sheet")
 
 
-def _simulated(what, chapter, design, workers):
+def _simulated(name, chapter, design, workers):
     hours = gradients() * _seconds(design, workers) / 3600
     machines = workers if design == "tree" else workers + 1  # one more is the server
-    return Way(what, chapter, hours, _CORE, machines, _simulation())
+    return Way(name, chapter, hours, _CORE, machines, _simulation())
 
 
-def _far_apart(what, chapter, places):
+def _far_apart(name, chapter, places):
     """Return the way of three workers with a server beside the first; their lines are long, and as wide as needed."""
     alone = recorded().compute["served"][NBYTES]
     rate = continents("synchronous", places, places[0], round(1e6 * sum(alone) / len(alone))).rate
     away = sum(place != places[0] for place in places) / len(places)
     gigabytes = 2 * away * gradients() * NBYTES / 1e9  # a gradient there, parameters back
     hours = gradients() / rate / 3600
-    return Way(what, chapter, hours, _CORE, len(places) + 1, _simulation(), gigabytes)
+    return Way(name, chapter, hours, _CORE, len(places) + 1, _simulation(), gigabytes)
 
 
 def _simulation():

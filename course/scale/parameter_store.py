@@ -66,19 +66,23 @@ class StoreRun:
     def counts(self, now: int | None = None) -> Counts:
         """Return the `Counts` at the microsecond `now`, by default at the end."""
         moment = self.horizon if now is None else now
-        used = [one for one in self.gradients if one.step != NEVER and one.applied <= moment]
-        ages = [one.step - 1 - one.version for one in used]
+        used = [gradient for gradient in self.gradients if gradient.step != NEVER and gradient.applied <= moment]
+        ages = [gradient.step - 1 - gradient.version for gradient in used]
         waited = [0] * self.workers
-        for one in self.gradients:
-            if one.arrives != NEVER and one.arrives < moment:
-                until = moment if one.freed == NEVER else min(one.freed, moment)
-                waited[one.worker] += max(0, until - one.arrives)
-        steps = {one.step for one in used}
+        for gradient in self.gradients:
+            if gradient.arrives != NEVER and gradient.arrives < moment:
+                until = moment if gradient.freed == NEVER else min(gradient.freed, moment)
+                waited[gradient.worker] += max(0, until - gradient.arrives)
+        steps = {gradient.step for gradient in used}
         return Counts(len(steps), len(used), sum(ages), max(ages, default=0), tuple(waited))
 
     def lateness(self, worker: int) -> float:
         """Return the mean staleness of a worker's gradients, in updates; 0 where it had none."""
-        ages = [one.step - 1 - one.version for one in self.gradients if one.worker == worker and one.step != NEVER]
+        ages = [
+            gradient.step - 1 - gradient.version
+            for gradient in self.gradients
+            if gradient.worker == worker and gradient.step != NEVER
+        ]
         return sum(ages) / len(ages) if ages else 0.0
 
 
@@ -95,7 +99,7 @@ def parameter_store(
     A worker's chances are its own, so another pace, or a death, changes no other worker's. Raises ValueError for
     another mode, a pace below a microsecond, or a fault of a worker that isn't there.
     """
-    planned = tuple(sorted((int(at), str(what), int(worker)) for at, what, worker in faults))
+    planned = tuple(sorted((int(at), str(action), int(worker)) for at, action, worker in faults))
     _check(mode, paces, planned, horizon)
     return _Store(mode, paces, planned, seed, horizon).run()
 
@@ -114,24 +118,26 @@ def recorded_run(history: Any, limit: int = 300) -> StoreRun:
         rows.append(Gradient(worker, version, since, since, at, at, done, done, step))
         begins[worker] = done
     workers = 1 + max((int(worker) for worker in begins), default=0)
-    end = max((one.applied for one in rows), default=1)
+    end = max((row.applied for row in rows), default=1)
     return StoreRun(workers, max(1, end), tuple(sorted(rows, key=_order)))
 
 
-def _order(one):
-    return one.sent, one.worker
+def _order(gradient):
+    return gradient.sent, gradient.worker
 
 
 def _check(mode, paces, faults, horizon):
     if mode not in MODES:
         raise ValueError(f"parameter_store(mode={mode!r}): use one of {', '.join(map(repr, MODES))}.")
     if not paces or min(paces) < 1 or horizon < 1:
-        said = f"paces={list(paces)}, horizon={horizon}"
-        raise ValueError(f"parameter_store({said}): give one pace a worker, and a horizon, in microseconds from 1 up.")
-    for at, what, worker in faults:
-        if what not in ACTIONS or not 0 <= worker < len(paces) or at < 0:
+        settings = f"paces={list(paces)}, horizon={horizon}"
+        raise ValueError(
+            f"parameter_store({settings}): give one pace a worker, and a horizon, in microseconds from 1 up."
+        )
+    for at, action, worker in faults:
+        if action not in ACTIONS or not 0 <= worker < len(paces) or at < 0:
             raise ValueError(
-                f"parameter_store(faults=[({at}, {what!r}, {worker})]): give (microsecond, 'kill' or 'revive', "
+                f"parameter_store(faults=[({at}, {action!r}, {worker})]): give (microsecond, 'kill' or 'revive', "
                 f"worker), workers being 0 to {len(paces) - 1}."
             )
 
@@ -153,60 +159,60 @@ class _Store:
         for worker in range(len(self._paces)):
             self._answer(0, worker)
         while self._coming and self._coming[0][0] < self._horizon:
-            now, kind, worker, place = heappop(self._coming)
+            moment, kind, worker, place = heappop(self._coming)
             if kind:
-                self._arrives(now, worker, place)
+                self._arrives(moment, worker, place)
             elif self._faults[place][1] == "kill":
-                self._kill(now, worker)
+                self._kill(moment, worker)
             elif self._turn[worker] == NEVER:
-                self._answer(max(now, self._free), worker)
+                self._answer(max(moment, self._free), worker)
         rows = tuple(sorted((Gradient(*row) for row in self._rows), key=_order))
         return StoreRun(len(self._paces), self._horizon, rows, self._faults)
 
-    def _answer(self, now, worker):
+    def _answer(self, moment, worker):
         takes = floor(self._paces[worker] * (_QUICKEST + _SPREAD * next(self._chance[worker])))
-        begins = now + MESSAGE
+        begins = moment + MESSAGE
         arrives = begins + takes + MESSAGE
         self._turn[worker] = len(self._rows)
         heappush(self._coming, (arrives, 1, worker, len(self._rows)))
-        self._rows.append([worker, self._version, now, begins, begins + takes, arrives, NEVER, NEVER, NEVER])
+        self._rows.append([worker, self._version, moment, begins, begins + takes, arrives, NEVER, NEVER, NEVER])
 
-    def _kill(self, now, worker):
+    def _kill(self, moment, worker):
         place, self._turn[worker] = self._turn[worker], NEVER
         if place == NEVER:
             return
         row = self._rows[place]
-        ended = max(now, row[2])
-        if now < row[4]:  # it computes, or waits for its parameters: this gradient never arrives
+        ended = max(moment, row[2])
+        if moment < row[4]:  # it computes, or waits for its parameters: this gradient never arrives
             row[3], row[4], row[5] = min(row[3], ended), ended, NEVER
         row[7] = ended
         if self._sync:
-            self._release(now)
+            self._release(moment)
 
-    def _arrives(self, now, worker, place):
+    def _arrives(self, moment, worker, place):
         row = self._rows[place]
         if row[5] == NEVER:
             return
         if self._sync and row[1] != self._version:  # of a worker that died; its step was made without it
-            row[6] = now
+            row[6] = moment
             return
         if not self._sync:
             self._waiting.append(place)
-            self._apply(now)
+            self._apply(moment)
             return
-        for old in [one for one in self._waiting if self._rows[one][0] == worker]:  # its process died since
+        for old in [pushed for pushed in self._waiting if self._rows[pushed][0] == worker]:  # its process died since
             self._waiting.remove(old)
-            self._rows[old][6] = now
+            self._rows[old][6] = moment
         self._waiting.append(place)
-        self._release(now)
+        self._release(moment)
 
-    def _release(self, now):
+    def _release(self, moment):
         """Make a synchronous update if every worker that lives has its gradient here."""
         if self._waiting and all(turn in self._waiting for turn in self._turn if turn != NEVER):
-            self._apply(now)
+            self._apply(moment)
 
-    def _apply(self, now):
-        self._free, self._version = max(self._free, now) + UPDATE, self._version + 1
+    def _apply(self, moment):
+        self._free, self._version = max(self._free, moment) + UPDATE, self._version + 1
         used, self._waiting = sorted(self._waiting, key=lambda place: (self._rows[place][0], place)), []
         for place in used:
             row = self._rows[place]

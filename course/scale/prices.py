@@ -65,11 +65,11 @@ PRICES = (
 
 def price(machine: str) -> Price:
     """Return the `Price` of the machine of that name; raises ValueError where `PRICES` has none."""
-    for one in PRICES:
-        if one.machine == machine:
-            return one
-    known = ", ".join(f"{one.machine!r} ({one.cloud})" for one in PRICES)
-    raise ValueError(f"price({machine!r}): known are {known}. Use one of these, or give cost(…) a Price of your own.")
+    for listed in PRICES:
+        if listed.machine == machine:
+            return listed
+    choices = ", ".join(f"{listed.machine!r} ({listed.cloud})" for listed in PRICES)
+    raise ValueError(f"price({machine!r}): known are {choices}. Use one of these, or give cost(…) a Price of your own.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +110,7 @@ class Cost:
         return (self.compute + self.disk) / self.hours * hours
 
     def __repr__(self) -> str:
-        one, rows = (
+        listed, rows = (
             self.price,
             (
                 (f"{self.machines} × {self.hours:.4g} h at ${self.price.hour:g} an hour", self.compute),
@@ -121,9 +121,9 @@ class Cost:
                 (f"… for a month ({MONTH:g} h), on top", self.left_running(MONTH)),
             ),
         )
-        width = max(len(what) for what, _ in rows)
-        title = f"{self.machines} × {one.machine} ({one.cloud} {one.region}, list price of {one.date})"
-        return "\n".join([title, *(f"  {what:<{width}}  ${dollars:>9,.2f}" for what, dollars in rows)])
+        width = max(len(purpose) for purpose, _ in rows)
+        title = f"{self.machines} × {listed.machine} ({listed.cloud} {listed.region}, list price of {listed.date})"
+        return "\n".join([title, *(f"  {purpose:<{width}}  ${dollars:>9,.2f}" for purpose, dollars in rows)])
 
 
 def cost(machine: str | Price, machines: int, hours: float, *, disk_gb: float = 30.0, egress_gb: float = 0.0) -> Cost:
@@ -135,7 +135,7 @@ def cost(machine: str | Price, machines: int, hours: float, *, disk_gb: float = 
     >>> cost("m6i.xlarge", 4, 2.0).compute
     1.536
     """
-    found = machine if isinstance(machine, Price) else price(machine)
+    listed = machine if isinstance(machine, Price) else price(machine)
     for name, value, least in (("disk_gb", disk_gb, 0.0), ("egress_gb", egress_gb, 0.0)):
         if not least <= value < float("inf"):
             raise ValueError(f"cost({name}={value}): give a number of GB, 0 or more.")
@@ -143,7 +143,7 @@ def cost(machine: str | Price, machines: int, hours: float, *, disk_gb: float = 
         raise ValueError(f"cost(machines={machines}): give a whole number, 1 or more.")
     if not 0 < hours < float("inf"):
         raise ValueError(f"cost(hours={hours}): give a number above 0, such as 0.5 for half an hour.")
-    return Cost(found, machines, hours, disk_gb, egress_gb)
+    return Cost(listed, machines, hours, disk_gb, egress_gb)
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,9 +179,9 @@ class CoreHours:
     def __repr__(self) -> str:
         title = f"{self.jobs} × {self.nodes} nodes of {self.cores} cores, {self.hours:g} h of {self.walltime:g} h asked"
         used = f"  {self.node_hours:,.1f} node-hours, {self.core_hours:,.1f} core-hours"
-        left = f" of {self.budget:,.0f}: {self.core_hours / self.budget:.1%}"
+        share = f" of {self.budget:,.0f}: {self.core_hours / self.budget:.1%}"
         worst = f"  left until the walltime ends them: {self.at_most:,.1f} core-hours, {self.at_most / self.budget:.1%}"
-        return f"{title}\n{used}{left}\n{worst}"
+        return f"{title}\n{used}{share}\n{worst}"
 
 
 def core_hours(
@@ -195,13 +195,13 @@ def core_hours(
     >>> core_hours(2, 16, 1.5, budget=1000).core_hours
     48.0
     """
-    asked = hours if walltime is None else walltime
-    given = {"nodes": nodes, "cores": cores, "hours": hours, "budget": budget, "walltime": asked, "jobs": jobs}
-    for name, value in given.items():
+    limit = hours if walltime is None else walltime
+    settings = {"nodes": nodes, "cores": cores, "hours": hours, "budget": budget, "walltime": limit, "jobs": jobs}
+    for name, value in settings.items():
         if not 0 < value < float("inf"):
             raise ValueError(f"core_hours({name}={value}): give a number above 0.")
-    if hours > asked:
+    if hours > limit:
         raise ValueError(
-            f"core_hours(hours={hours}, walltime={asked}): the job is ended at its walltime; ask for {hours} or more."
+            f"core_hours(hours={hours}, walltime={limit}): the job is ended at its walltime; ask for {hours} or more."
         )
-    return CoreHours(nodes, cores, hours, asked, jobs, budget)
+    return CoreHours(nodes, cores, hours, limit, jobs, budget)

@@ -58,12 +58,14 @@ class Recorded(Figure):
         Raises ValueError for a number of bytes of which no computing was recorded.
         """
         family = "reduced" if design in REDUCED else "served"
-        known = self.compute[family]
-        if nbytes not in known:
-            raise ValueError(f"seconds(nbytes={nbytes}): recorded are {', '.join(map(str, known))}. Use one of these.")
+        by_size = self.compute[family]
+        if nbytes not in by_size:
+            raise ValueError(
+                f"seconds(nbytes={nbytes}): recorded are {', '.join(map(str, by_size))}. Use one of these."
+            )
         crowded = self.crowded[nbytes]
         longer = 1.0 if cores is None else float(np.interp(workers, list(crowded), list(crowded.values())))
-        compute = [longer * alone for alone in known[nbytes]]
+        compute = [longer * alone for alone in by_size[nbytes]]
         return simulate(design, workers, self.costs[family], compute, nbytes, shards=shards, cores=cores, **settings)
 
 

@@ -12,16 +12,16 @@ def ring_ends(compute: np.ndarray, costs: Costs, nbytes: float) -> np.ndarray:
     rank before is there; it wakes late when it had to wait for it.
     """
     size, ends = len(compute), []
-    one = costs.message + nbytes / size * costs.byte
-    now = np.zeros(size)
+    message_seconds = costs.message + nbytes / size * costs.byte
+    clocks = np.zeros(size)
     for seconds in compute.T:
         work = seconds
         for _ in range(2 * (size - 1)):
-            now += work + one
-            arrived = np.roll(now, 1)
-            slept = arrived > now
-            work = one + np.where(slept, costs.wake, 0.0)
-            np.maximum(now, arrived, out=now)
-        now += work
-        ends.append(now[0])
+            clocks += work + message_seconds
+            arrived = np.roll(clocks, 1)
+            slept = arrived > clocks
+            work = message_seconds + np.where(slept, costs.wake, 0.0)
+            np.maximum(clocks, arrived, out=clocks)
+        clocks += work
+        ends.append(clocks[0])
     return np.array(ends)

@@ -102,10 +102,10 @@ class Coordinator:
         for log in self.logs:
             yield Work(self.costs.message)
             yield Send(log, whole)
-        now = yield Work(2 * len(whole) * self._third)  # added up, and copied into each answer
+        updated = yield Work(2 * len(whole) * self._third)  # added up, and copied into each answer
         for rank in whole:
             yield Send(self.threads[rank])
-            self.applied.append(now)
+            self.applied.append(updated)
         if len(self.applied) >= self.gradients:
             yield Send(0)
 

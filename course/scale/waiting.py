@@ -85,7 +85,7 @@ class Outcome:
     @cached_property
     def fullest(self) -> int:
         """The first arrival after which most are waiting; 0 where nobody was taken."""
-        return max(self.arrives, key=lambda now: len(self.waiting(now)), default=0)
+        return max(self.arrives, key=lambda arrival: len(self.waiting(arrival)), default=0)
 
 
 def arrivals(rate: float, seconds: float, seed: int) -> list[int]:
@@ -95,12 +95,12 @@ def arrivals(rate: float, seconds: float, seed: int) -> list[int]:
     """
     if not rate > 0:
         raise ValueError(f"arrivals(rate={rate}): give requests a second, above 0.")
-    found, now = [], 0
+    times, arrival = [], 0
     for uniform in uniforms(seed):
-        now += math.floor(-math.log(1 - uniform) * 1e6 / rate + 0.5)
-        if now >= seconds * 1e6:
-            return found
-        found.append(now)
+        arrival += math.floor(-math.log(1 - uniform) * 1e6 / rate + 0.5)
+        if arrival >= seconds * 1e6:
+            return times
+        times.append(arrival)
     raise AssertionError
 
 
@@ -118,10 +118,10 @@ def stand_in_line(arrives: Sequence[int], server: SimulatedServer) -> Outcome:
         taken.extend((waiting.popleft(), begins, free) for _ in range(size))
         batches.append(size)
 
-    for now in arrives:
-        while waiting and max(free, waiting[0]) < now:
+    for arrival in arrives:
+        while waiting and max(free, waiting[0]) < arrival:
             begin()
-        (waiting if len(waiting) < server.queue else refused).append(now)
+        (waiting if len(waiting) < server.queue else refused).append(arrival)
     while waiting:
         begin()
     came, began, ended = zip(*taken, strict=True) if taken else ((), (), ())

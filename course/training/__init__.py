@@ -1,20 +1,22 @@
 """A parameter server: one process keeps the parameters, workers pull them, compute gradients and push them back.
 
-Each room has one part, in this order of reading; a room imports only rooms above it in this list.
+Each room has one part; a room imports only rooms below it in this list.
 
-- `problems`: what is trained (`problem`). `records`: what every room speaks of: result, settings, errors.
-- `transport`: how tensors lie in a buffer (`layout`) and reach another process (`wire`, `shared_memory`, `pipes`), and
-  who may connect (`listener`).
-- `checkpoint`: a training at one version (`snapshot`), and how it lies on the disk (`checkpoints`, `manifest`,
-  `data_file`, `folder_lock`).
-- `server`: pull, push, version (`store`, `flat_sgd`); when a push is applied (`rules`); what shard 0 decides
-  (`coordinator`, `reply_slots`); how the other shards do the same (`update_log`, `follower`); the process around one
-  shard (`shard_server`), and its one thread for synchronous pushes in short frames (`push_reader`).
-- `worker`: the loop (`worker_loop`) and its `shard_connections`.
-- `hooks`: what may happen around a step (`base`, `fetches`), yours too; `every`, `progress`, `tensorboard`.
+- `multihost`: roles that are started by hand on many hosts (`roles`), who becomes chief (`chief_election`) and what the
+  chief does (`chief_pool`).
 - `driver`: the process that calls `train`. `in_process` is the reference: one process has all the workers. `run` is
   what happens while the parameter servers live, and when one dies; `training_plan` says which has what.
-- `multihost`: roles that are started by hand on many hosts; which worker is the `chief`.
+- `hooks`: what may happen around a step (`base`, `fetches`), yours too; `every`, `progress`, `tensorboard`.
+- `server`: pull, push, version (`store`, `flat_sgd`); when a push is applied (`rules`); what shard 0 decides
+  (`coordinator`, `attendance`, `reply_slots`); how the other shards do the same (`update_log`, `follower`,
+  `shard_links`); the process around one shard (`shard_server`), which serves a driver (`driver_service`) and workers
+  (`worker_service`), with one thread for synchronous pushes in short frames (`push_reader`).
+- `checkpoint`: a training at one version (`snapshot`), and how it lies on the disk (`checkpoints`, `manifest`,
+  `data_file`, `folder_lock`).
+- `worker`: the loop (`worker_loop`) and its `shard_connections`.
+- `transport`: how tensors lie in a buffer (`layout`) and reach another process (`wire`, `shared_memory`, `pipes`), and
+  who may connect (`listener`).
+- `problems`: what is trained (`problem`). `records`: what every room speaks of: result, settings, errors.
 
 What runs where: stores and optimisers in the ps tasks, `Problem.batch` and `loss` in the worker tasks; every hook, and
 all writing of checkpoints and summaries, in the driver. docs/training.md has the states and what must always hold.

@@ -11,6 +11,7 @@ _HOME = {
     "RooflineExplorer": "roofline_explorer",
     "StopwatchComparison": "stopwatch_comparison",
     "LifePlayer": "life.player",
+    "animate": "life.player",
     "SliceMean": "slice_mean",
     "PiDarts": "pi_darts",
     "Dashboard": "dashboard",

@@ -153,7 +153,7 @@ def _graph(run):
     for column, step in enumerate(steps):
         for name in step.reads:
             if name not in {node.name for node in nodes}:
-                nodes.append(Node(name, name, CPU, column, given=True))
+                nodes.append(Node(name, name, CPU, column, is_input=True))
             edges.append(Edge(name, step.makes, moved.get((name, step.makes), 0)))
         nodes.append(Node(step.makes, step.code, where.get(step.makes, CPU), column))
     placed = ", ".join(f"{step.code} on {where[step.makes]}" for step in PROGRAM)

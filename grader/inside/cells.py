@@ -132,7 +132,7 @@ def _shell(module):
             # `%load_ext something_not_installed` must not cost the lines below it
             try:
                 return super().run_line_magic(*arguments, **settings)
-            except Exception as failure:
+            except Exception as failure:  # a magic's own, IPython's or an extension's
                 print(in_short(failure), file=sys.stderr)
 
     return Shell.instance(user_module=module, config=Config(HistoryManager={"enabled": False}))

@@ -32,7 +32,7 @@ def main(requests: int, evidence: int) -> None:
             _send(evidence, b"h", _text(json.dumps(host.address)))
             _take_message(requests)
             _send(evidence, b"v", encode(request["evidence"], host.seen()))
-        except Exception as failure:
+        except Exception as failure:  # of the lab's own `Host`
             traceback.print_exc()
             _send(evidence, b"e", _text(in_short(failure)))
             if host is not None:

@@ -199,5 +199,5 @@ def _race(lab, rebuilt, exercise, outcomes, sandbox, secret, judge):
         outcomes.races[exercise.name] = Result(f"in the race, {wrong}")
     except SandboxUnavailable:
         raise
-    except Exception as failure:
+    except Exception as failure:  # of the lab's own `chain`, reference or judge
         outcomes.failed[exercise.name] = f"the race failed: {type(failure).__name__}: {failure}"

@@ -76,8 +76,8 @@ def similar(answers: Mapping[str, str], released: str = "", least: float = 0.5) 
 
     `released`: the release's text, which everybody has.
     """
-    released = fingerprints(released)
-    prints = {student: fingerprints(text) - released for student, text in answers.items()}
+    of_release = fingerprints(released)
+    prints = {student: fingerprints(text) - of_release for student, text in answers.items()}
     holders = defaultdict(list)
     for student, own_prints in sorted(prints.items()):
         for print_ in own_prints:

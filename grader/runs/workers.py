@@ -98,7 +98,7 @@ def _begin(folder, source):
     global _lab
     try:
         _lab = load_lab(folder, source)
-    except Exception as error:
+    except Exception as error:  # of the lab's own marking.py, which may raise anything
         _lab = f"the lab can't be loaded: {type(error).__name__}: {error}"
 
 
@@ -112,7 +112,7 @@ def _marked(lab, data, secret, sandbox, mark):
     except SandboxUnavailable as problem:
         # one that did not come up costs one mark; where none comes up, no one is to be marked
         return f"no sandbox came up: {problem}" if _comes_up(sandbox) else SandboxUnavailable(str(problem))
-    except Exception as error:  # whatever it is: it must cost one mark and not the class's
+    except Exception as error:  # the lab's code, nbformat's, ours: it must cost one mark and not the class's
         return failed(lab, f"{type(error).__name__}: {error}")
 
 

@@ -11,6 +11,11 @@ evidence out) and takes nothing else from it but bounded text:
 `program` is Python source. It runs as `__main__` with two names given: REQUESTS and EVIDENCE, the descriptors to read
 from and to write to. Linux with bubblewrap; elsewhere, and where the machine forbids it, `SandboxUnavailable` says why
 and what to do. Standard library only, so that any Python can grade.
+
+Read `profile` (the limits), `sandbox` (the start), `bwrap`, `identity`, `seccomp`, `cgroup` and `installation` (what
+keeps it closed), `bootstrap` (the first lines inside),
+`running` with `usage` and `pipes` (at work), `errors` (its end).
+`unsafe` is the same without any safety.
 """
 
 from grader.sandbox.errors import Ended, SandboxStopped, SandboxUnavailable

@@ -83,5 +83,5 @@ class Parser:
             self._take(Message(Kind(kind), job, program, rows, memoryview(piece)[at + _HEADER.size : ends]))
             at = ends
         self._pieces += piece[at:]
-        known = len(self._pieces) >= _HEADER.size
-        self._size = _HEADER.size + (_HEADER.unpack_from(self._pieces)[-1] if known else 0)
+        header_is_whole = len(self._pieces) >= _HEADER.size
+        self._size = _HEADER.size + (_HEADER.unpack_from(self._pieces)[-1] if header_is_whole else 0)

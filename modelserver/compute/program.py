@@ -74,20 +74,20 @@ def load(folder: str, device: str, judged_by: str | None, largest: int) -> tuple
         device = torch_name(device)
     files = verified_files(version.folder, (PROGRAM, EXAMPLES))
     program = Program(files[PROGRAM], version.signature, device)
-    told = read_arrays(files[EXAMPLES], f"{folder}/{EXAMPLES}")
-    examples = [told[f"in.{spec.name}"] for spec in version.signature.inputs]
+    recorded = read_arrays(files[EXAMPLES], f"{folder}/{EXAMPLES}")
+    examples = [recorded[f"in.{spec.name}"] for spec in version.signature.inputs]
     for spec, array in zip(version.signature.inputs, examples, strict=True):
         if array.shape[1:] != spec.shape or array.dtype != spec.dtype or len(array) < 2:
             raise DamagedVersion(f"{folder}/{EXAMPLES}: {spec.name} is not as {ABOUT} says; export the model again")
-    found = {"difference": _difference(program, examples, told), "accuracy": None}
-    found["own"] = _accuracy(program, version.folder) if version.labelled else None
+    comparison = {"difference": _difference(program, examples, recorded), "accuracy": None}
+    comparison["own"] = _accuracy(program, version.folder) if version.labelled else None
     if judged_by is not None:
         own = Path(judged_by) == version.folder
-        found["accuracy"] = found["own"] if own else _accuracy(program, Path(judged_by))
+        comparison["accuracy"] = comparison["own"] if own else _accuracy(program, Path(judged_by))
     many = [numpy.resize(array, (largest, *array.shape[1:])) for array in examples]
     for rows in (1, largest, largest):  # a first run allocates, and chooses its kernels
         program.answers([array[:rows] for array in many])
-    return program, found
+    return program, comparison
 
 
 def _on_device(exported, device):
@@ -102,13 +102,13 @@ def _on_device(exported, device):
         return exported.module().to(device)
 
 
-def _difference(program, examples, told):
+def _difference(program, examples, recorded):
     """Return "" when the answers are the recorded ones, for a row alone and for all together; else which is not."""
     rows = len(examples[0])
     parts = [slice(0, 1), slice(1, rows)]
     answers = [program.answers([array[part] for array in examples]) for part in parts]
-    for spec, *found in zip(program.signature.outputs, *answers, strict=True):
-        wanted, array = told[f"out.{spec.name}"], numpy.concatenate(found)
+    for spec, *parts_of_output in zip(program.signature.outputs, *answers, strict=True):
+        wanted, array = recorded[f"out.{spec.name}"], numpy.concatenate(parts_of_output)
         if wanted.shape != array.shape:
             return f"{spec.name} has the shape {array.shape}, and at its export had {wanted.shape}"
         close = numpy.isclose(array, wanted, rtol=_SHARE, atol=_AMOUNT, equal_nan=True)
@@ -120,8 +120,8 @@ def _difference(program, examples, told):
 
 def _accuracy(program, folder):
     """Return the share of the labelled examples in `folder` whose largest score is at the label; None if none fit."""
-    told = read_arrays(verified_files(folder, (LABELLED,))[LABELLED], f"{folder}/{LABELLED}")
-    inputs, labels = told["inputs"], told["labels"]
+    labelled = read_arrays(verified_files(folder, (LABELLED,))[LABELLED], f"{folder}/{LABELLED}")
+    inputs, labels = labelled["inputs"], labelled["labels"]
     spec = program.signature.inputs[0]
     if len(program.signature.inputs) != 1 or inputs.shape[1:] != spec.shape or inputs.dtype != spec.dtype:
         return None

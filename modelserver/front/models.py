@@ -13,7 +13,7 @@ from modelserver.protocol.errors import Refused
 from modelserver.versions.publish import in_use
 from modelserver.versions.version import Version, read_version
 
-_log = logging.getLogger("modelserver")
+_log = logging.getLogger(__name__)
 #: Versions of a model that stay loaded: the one that is served, and the one before it, to go back to at once.
 KEPT = 2
 
@@ -60,17 +60,17 @@ class Models:
         """Return what answers for a model, in its version `number` if that is named; raises Refused: 404, 503."""
         model = self.all.get(name)
         if model is None:
-            there = ", ".join(sorted(self.all)) or "none"
-            raise Refused(404, f"model {name!r:.80}: there is no such model; there are: {there}.")
+            names = ", ".join(sorted(self.all)) or "none"
+            raise Refused(404, f"model {name!r:.80}: there is no such model; there are: {names}.")
         if number is None:
             if model.current is None:
                 raise Refused(503, f"model {name}: no version can be served: {model.problem}", {"Retry-After": "1"})
             return model.current
-        found = model.loaded.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 12 else None
-        if found is None:
-            there = ", ".join(map(str, sorted(model.loaded))) or "none"
-            raise Refused(404, f"model {name}, version {number!r:.40}: it is not loaded; these are: {there}.")
-        return found
+        loaded = model.loaded.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 12 else None
+        if loaded is None:
+            numbers = ", ".join(map(str, sorted(model.loaded))) or "none"
+            raise Refused(404, f"model {name}, version {number!r:.40}: it is not loaded; these are: {numbers}.")
+        return loaded
 
     async def take_up(self, model: Model, number: int, by_command: bool = False) -> None:
         """Judge the version `number` of `model`, load it everywhere and serve it; raises NotTaken, and nothing changed.
@@ -78,8 +78,8 @@ class Models:
         It must answer its own examples as at its export. Unless `by_command`, its accuracy on the served version's
         labelled examples may be worse than that one's by the margin at most.
         """
-        if (known := model.loaded.get(number)) is not None:
-            return self._switch(model, known)
+        if (loaded := model.loaded.get(number)) is not None:
+            return self._switch(model, loaded)
         held = ExitStack()
         try:
             folder = model.folder / str(number)
@@ -87,9 +87,9 @@ class Models:
             held.enter_context(in_use(folder))
             judge = model.current if model.current and model.current.version.labelled else None
             judged_by = judge.version.folder if judge else (version.folder if version.labelled else None)
-            program, found = await self._pool.judge(folder, judged_by)
+            program, comparison = await self._pool.judge(folder, judged_by)
             try:
-                self._accept(model, version, found, by_command)
+                self._accept(model, version, comparison, by_command)
                 await self._pool.share(program, folder)
             except BaseException:
                 self._pool.unload(program)
@@ -97,14 +97,14 @@ class Models:
         except TimeoutError:
             held.close()
             raise NoWorker(f"no worker has been there for {SERVING_STARTS:g} s") from None
-        except Exception as error:  # of a folder with anything in it; the server goes on
+        except Exception as error:  # numpy, zipfile and torch.export.load raise any error at files that are damaged
             held.close()
             raise NotTaken(str(error) or repr(error)) from None
         except BaseException:
             held.close()
             raise
         # its own labelled examples judge the next one, so what it scores on them is what counts
-        self._switch(model, Loaded(version, program, found["own"], held))
+        self._switch(model, Loaded(version, program, comparison["own"], held))
 
     def answered(self, loaded: Loaded) -> None:
         """Count one request of `loaded` less; a retired version is unloaded when it has none left."""
@@ -118,18 +118,18 @@ class Models:
             for loaded in model.loaded.values():
                 loaded.held.close()
 
-    def _accept(self, model, version, found, by_command):
-        if found["difference"]:
-            raise NotTaken(f"it answers other than when it was exported: {found['difference']}")
+    def _accept(self, model, version, comparison, by_command):
+        if comparison["difference"]:
+            raise NotTaken(f"it answers other than when it was exported: {comparison['difference']}")
         current = model.current
-        if by_command or current is None or found["accuracy"] is None or not current.version.labelled:
+        if by_command or current is None or comparison["accuracy"] is None or not current.version.labelled:
             return
         if current.version.signature != version.signature:
             _log.info("%s: its signature is another than version %d's", version, current.version.number)
-        if current.accuracy is not None and found["accuracy"] < current.accuracy - self._margin:
+        if current.accuracy is not None and comparison["accuracy"] < current.accuracy - self._margin:
             raise NotTaken(
                 f"its accuracy on the labelled examples of version {current.version.number} is "
-                f"{found['accuracy']:.4f}, that one's {current.accuracy:.4f}; the margin is {self._margin:g}. "
+                f"{comparison['accuracy']:.4f}, that one's {current.accuracy:.4f}; the margin is {self._margin:g}. "
                 f"To serve it all the same: python -m modelserver versions {model.folder.parent} {model.name} "
                 f"--serve {version.number}"
             )

@@ -21,11 +21,11 @@ from modelserver.deadlines import (
 )
 from modelserver.front.metrics import Metrics
 from modelserver.front.queue import Batch, Pending, RequestQueue
-from modelserver.front.worker_process import WorkerLost, WorkerProcess
+from modelserver.front.worker_process import NotLoaded, WorkerLost, WorkerProcess
 from modelserver.protocol.errors import Refused
 from modelserver.protocol.request import InferRequest
 
-_log = logging.getLogger("modelserver")
+_log = logging.getLogger(__name__)
 #: A batch that was with so many workers when they ended is not given to another.
 _ATTEMPTS = 2
 
@@ -112,8 +112,8 @@ class Pool:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         batches = [worker.batch for worker in self._workers if worker.batch]
-        for one in self._queue.drain() + [one for batch in batches for one in batch.pending]:
-            self._refuse(one, Refused(503, "the server is ending; send it to another, or again when it is back."))
+        for pending in self._queue.drain() + [pending for batch in batches for pending in batch.pending]:
+            self._refuse(pending, Refused(503, "the server is ending; send it to another, or again when it is back."))
         for worker in self._workers:
             worker.close()
         await _until(lambda: all(worker.lost for worker in self._workers), WORKERS_CLOSE)
@@ -146,10 +146,10 @@ class Pool:
         self._idle.append(worker)
         if message.kind == Kind.ANSWER:
             offset = 0
-            for one in batch.pending:
-                if not one.answer.done():
-                    one.answer.set_result((message.data, batch.rows, offset))
-                offset += one.request.rows
+            for pending in batch.pending:
+                if not pending.answer.done():
+                    pending.answer.set_result((message.data, batch.rows, offset))
+                offset += pending.request.rows
         else:
             self._failed(batch, bytes(message.data).decode(errors="replace"))
         if self._queue.length or self._queue.again:
@@ -158,8 +158,8 @@ class Pool:
     def _failed(self, batch: Batch, why: str) -> None:
         """The model raised an error: each request is tried alone, so that one caller's costs no other his answer."""
         if len(batch.pending) > 1:
-            for one in batch.pending:
-                self._queue.put_again(Batch(batch.program, [one]))
+            for pending in batch.pending:
+                self._queue.put_again(Batch(batch.program, [pending]))
             return
         _log.warning("the model failed: %s", why)
         self._refuse(batch.pending[0], Refused(500, f"the model failed at these inputs: {why}"))
@@ -180,17 +180,19 @@ class Pool:
             self._dispatch_soon()
         elif batch is not None:
             text = f"the model ended or hung two workers at the batch with this request ({worker.why or 'it ended'})."
-            for one in batch.pending:
-                self._refuse(one, Refused(500, f"{text} Try it alone; if it does so again, its inputs are the reason."))
+            for pending in batch.pending:
+                self._refuse(
+                    pending, Refused(500, f"{text} Try it alone; if it does so again, its inputs are the reason.")
+                )
         lived = time.monotonic() - worker.born
         self._failures = 0 if lived > WORKER_STARTS_AGAIN_MOST and worker.programs else self._failures + 1
         again = WORKER_STARTS_AGAIN * 2 ** min(self._failures - 2, 10) if self._failures > 1 else 0.0
         self._spawn(min(again, WORKER_STARTS_AGAIN_MOST))
 
     @staticmethod
-    def _refuse(one: Pending, refusal: Refused) -> None:
-        if not one.answer.done():
-            one.answer.set_exception(refusal)
+    def _refuse(pending: Pending, refusal: Refused) -> None:
+        if not pending.answer.done():
+            pending.answer.set_exception(refusal)
 
     # --- workers -----------------------------------------------------------------------------------------------------
 
@@ -215,10 +217,11 @@ class Pool:
                     await worker.load(missing[0], self._programs[missing[0]], None)
             except TimeoutError:
                 return worker.kill(f"it did not start in {SERVING_STARTS:g} s")
-            except Exception as error:
+            except (NotLoaded, WorkerLost) as error:
                 return worker.kill(f"it could not load what is served: {error}")
             self._idle.append(worker)
             self._available.set()
+            _log.info("worker %d answers", worker.pid)
             self._dispatch_soon()
 
     async def _any_worker(self):
@@ -234,9 +237,9 @@ class Pool:
     async def _watch(self):
         while True:
             await asyncio.sleep(SERVING_LOOKS_EVERY)
-            now = time.monotonic()
+            looked_at = time.monotonic()
             for worker in list(self._workers):
-                if worker.batch is not None and now - worker.busy_since > self._model_seconds:
+                if worker.batch is not None and looked_at - worker.busy_since > self._model_seconds:
                     worker.kill(f"a batch took longer than {self._model_seconds:g} s")
 
     async def _reaped(self, worker):

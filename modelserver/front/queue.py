@@ -32,17 +32,19 @@ class Batch:
 
     def __init__(self, program: int, pending: list[Pending]):
         self.job, self.program, self.pending = next(_numbers) & 0xFFFFFFFF, program, pending
-        self.rows, self.attempts = sum(one.request.rows for one in pending), 0
+        self.rows, self.attempts = sum(waiting.request.rows for waiting in pending), 0
 
     def is_over(self) -> bool:
         """Whether nobody waits for it any more."""
-        return all(one.answer.done() for one in self.pending)
+        return all(waiting.answer.done() for waiting in self.pending)
 
     def data(self) -> list[Any]:
         """Return the batch's inputs as buffers in order: all rows of the first input, then all of the next one."""
         if len(self.pending) == 1:
             return list(self.pending[0].request.inputs)
-        return list(itertools.chain.from_iterable(zip(*(one.request.inputs for one in self.pending), strict=True)))
+        return list(
+            itertools.chain.from_iterable(zip(*(waiting.request.inputs for waiting in self.pending), strict=True))
+        )
 
 
 class RequestQueue:
@@ -103,18 +105,20 @@ class RequestQueue:
     def forget_gone(self) -> None:
         """Give up the places of requests whose callers are gone."""
         for program, waiting in list(self._waiting.items()):
-            there = deque(one for one in waiting if not one.answer.done())
-            self.length -= len(waiting) - len(there)
-            self.bytes -= sum(len(part) for one in waiting if one.answer.done() for part in one.request.inputs)
-            if there:
-                self._waiting[program] = there
+            still_waiting = deque(pending for pending in waiting if not pending.answer.done())
+            self.length -= len(waiting) - len(still_waiting)
+            self.bytes -= sum(
+                len(part) for pending in waiting if pending.answer.done() for part in pending.request.inputs
+            )
+            if still_waiting:
+                self._waiting[program] = still_waiting
             else:
                 del self._waiting[program]
 
     def drain(self) -> list[Pending]:
         """Take everything out, and return it."""
-        batches = [one for batch in self._again for one in batch.pending]
-        waiting = [one for deque_ in self._waiting.values() for one in deque_]
+        batches = [pending for batch in self._again for pending in batch.pending]
+        waiting = [pending for deque_ in self._waiting.values() for pending in deque_]
         self._again.clear()
         self._waiting.clear()
         self.length = self.bytes = 0
@@ -123,10 +127,10 @@ class RequestQueue:
     def _chosen(self, waiting):
         rows, chosen = 0, []
         while waiting and rows + waiting[0].request.rows <= self._largest:
-            one = waiting.popleft()
+            pending = waiting.popleft()
             self.length -= 1
-            self.bytes -= sum(map(len, one.request.inputs))
-            if not one.answer.done():  # its caller is gone
-                rows += one.request.rows
-                chosen.append(one)
+            self.bytes -= sum(map(len, pending.request.inputs))
+            if not pending.answer.done():  # its caller is gone
+                rows += pending.request.rows
+                chosen.append(pending)
         return chosen

@@ -97,9 +97,9 @@ async def _serve(directory, settings, listening, ready):
             ended = await asyncio.gather(watching, closing, looked, return_exceptions=True)
             await pool.close()
             models.close()
-    for one in ended:
-        if isinstance(one, Exception):
-            raise one
+    for result in ended:
+        if isinstance(result, Exception):
+            raise result
 
 
 def _config(app, settings):

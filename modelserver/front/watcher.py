@@ -10,7 +10,7 @@ from modelserver.front.models import Model, Models, NotTaken, NoWorker
 from modelserver.versions.pin import pinned
 from modelserver.versions.version import numbers
 
-_log = logging.getLogger("modelserver")
+_log = logging.getLogger(__name__)
 #: At its start a server looks at so many of the newest versions, the oldest first: each is judged by the one before.
 _AT_START = 3
 
@@ -30,7 +30,7 @@ class Watcher:
                 await self.look()
             except OSError as error:  # a disk that is gone for a while; what is loaded goes on
                 _log.error("%s can't be looked at: %s", self._directory, error)
-            except Exception:  # whatever lies in a folder, requests go on being answered
+            except Exception:  # numpy, zipfile and torch raise any error at what lies in a folder; requests go on
                 _log.exception("%s can't be looked at", self._directory)
             self.looked.set()
             await asyncio.sleep(VERSIONS_LOOKED_AT_EVERY)
@@ -43,9 +43,9 @@ class Watcher:
             if folder.name not in self._models.all and (numbers(folder)):
                 self._models.all[folder.name] = Model(folder.name, folder)
             if folder.name in self._models.all:
-                await self._one(self._models.all[folder.name])
+                await self._look_at(self._models.all[folder.name])
 
-    async def _one(self, model: Model) -> None:
+    async def _look_at(self, model: Model) -> None:
         held = pinned(model.folder)
         current = model.current.version.number if model.current else 0
         if held is not None:
@@ -83,11 +83,11 @@ class Watcher:
 
 def _stamp(folder):
     """Return what changes when anything in a version's folder does."""
-    found = []
+    states = []
     for path in (folder, *sorted(folder.glob("*"))):
         try:
             state = path.stat()
         except OSError:
             continue
-        found.append((path.name, state.st_mtime_ns, state.st_ctime_ns, state.st_size))
-    return tuple(found)
+        states.append((path.name, state.st_mtime_ns, state.st_ctime_ns, state.st_size))
+    return tuple(states)

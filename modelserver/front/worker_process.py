@@ -78,14 +78,14 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         self._stdin.write(packed(Message(Kind.LOAD, job, program, data=json.dumps(order).encode())))
         try:
             async with asyncio.timeout(VERSION_LOADS):
-                found = await answer
+                comparison = await answer
         except TimeoutError:
             self.kill(f"it did not load {folder} in {VERSION_LOADS:g} s")
             raise WorkerLost(self.why) from None
         finally:
             self._loading.pop(job, None)
         self.programs.add(program)
-        return found
+        return comparison
 
     def unload(self, program: int) -> None:
         """Forget a program; no batch of it comes any more."""

@@ -29,14 +29,14 @@ def read_request(body: bytes | bytearray, header_size: int | None, signature: Si
 
     `largest`: rows that a request may have. Raises Refused, status 400, with what is wrong and what is legal.
     """
-    told, rest = _parts(body, header_size)
-    _known(told, {"id", "parameters", "inputs", "outputs"}, "the request")
-    caller = told.get("id", "")
+    content, rest = _parts(body, header_size)
+    _check_keys(content, {"id", "parameters", "inputs", "outputs"}, "the request")
+    caller = content.get("id", "")
     if type(caller) is not str or len(caller) > 200:
         raise wrong("id: give a text of at most 200 characters, or leave it out.")
-    inputs, rows = _inputs(told.get("inputs"), rest, signature, largest)
-    parameters = _parameters(told, {"binary_data_output": bool}, "the request")
-    outputs = _outputs(told.get("outputs"), bool(parameters.get("binary_data_output")), signature)
+    inputs, rows = _inputs(content.get("inputs"), rest, signature, largest)
+    parameters = _parameters(content, {"binary_data_output": bool}, "the request")
+    outputs = _outputs(content.get("outputs"), bool(parameters.get("binary_data_output")), signature)
     return InferRequest(caller, rows, inputs, outputs)
 
 
@@ -48,43 +48,43 @@ def _parts(body, header_size):
         )
     head, rest = (body, b"") if header_size is None else (body[:header_size], memoryview(body)[header_size:])
     try:
-        told = orjson.loads(head)
+        content = orjson.loads(head)
     except orjson.JSONDecodeError as error:
         hint = "" if header_size is not None else " (with binary parts, Inference-Header-Content-Length says its size)"
         raise wrong(f"the body is no JSON: {error}{hint}. NaN and infinity are no JSON either.") from None
-    if type(told) is not dict:
+    if type(content) is not dict:
         raise wrong('the body is no JSON object; it begins with {"inputs": [{"name": …, "shape": …, …}]}.')
-    return told, rest
+    return content, rest
 
 
-def _inputs(told, rest, signature, largest):
+def _inputs(tensors, rest, signature, largest):
     specs = {spec.name: spec for spec in signature.inputs}
-    if type(told) is not list or not all(type(one) is dict for one in told):
+    if type(tensors) is not list or not all(type(tensor) is dict for tensor in tensors):
         raise wrong(f"inputs: give a list of objects, one for each of {', '.join(specs)}.")
-    found: dict[str, Any] = {}
+    buffers: dict[str, Any] = {}
     rows, offset = 0, 0
-    for one in told:
-        name = one.get("name")
+    for tensor in tensors:
+        name = tensor.get("name")
         spec = specs.get(name) if type(name) is str else None
-        if spec is None or name in found:
+        if spec is None or name in buffers:
             raise wrong(f"inputs: {'a second ' if spec else ''}{name!r:.60}; the model takes {', '.join(specs)}.")
-        _known(one, {"name", "shape", "datatype", "parameters", "data"}, f"input {name}")
-        rows = _rows(one, spec, rows, largest)
-        found[name], size = _buffer(one, spec, rows, rest, offset)
+        _check_keys(tensor, {"name", "shape", "datatype", "parameters", "data"}, f"input {name}")
+        rows = _rows(tensor, spec, rows, largest)
+        buffers[name], size = _buffer(tensor, spec, rows, rest, offset)
         offset += size
-    if missing := [name for name in specs if name not in found]:
+    if missing := [name for name in specs if name not in buffers]:
         raise wrong(f"inputs: {missing[0]} is missing; the model takes {', '.join(specs)}.")
     if offset != len(rest):
         raise wrong(
             f"the body has {len(rest)} bytes of binary data; binary_data_size says {offset} for all inputs together."
         )
-    return tuple(found[name] for name in specs), rows
+    return tuple(buffers[name] for name in specs), rows
 
 
-def _rows(one, spec, rows, largest):
-    if one.get("datatype") != spec.datatype:
-        raise wrong(f"input {spec.name}: datatype {one.get('datatype')!r:.40}; the model takes {spec.datatype}.")
-    shape = one.get("shape")
+def _rows(tensor, spec, rows, largest):
+    if tensor.get("datatype") != spec.datatype:
+        raise wrong(f"input {spec.name}: datatype {tensor.get('datatype')!r:.40}; the model takes {spec.datatype}.")
+    shape = tensor.get("shape")
     legal = f"[rows, {', '.join(map(str, spec.shape))}]" if spec.shape else "[rows]"
     if type(shape) is not list or not all(type(length) is int for length in shape) or len(shape) > 32:
         raise wrong(f"input {spec.name}: shape {shape!r:.60}; give a list of whole numbers, {legal}.")
@@ -95,16 +95,16 @@ def _rows(one, spec, rows, largest):
     return shape[0]
 
 
-def _buffer(one, spec, rows, rest, offset):
+def _buffer(tensor, spec, rows, rest, offset):
     """Return the elements of an input, and how many bytes of the binary `rest` from `offset` on they took."""
-    parameters = _parameters(one, {"binary_data_size": int}, f"input {spec.name}")
+    parameters = _parameters(tensor, {"binary_data_size": int}, f"input {spec.name}")
     size = parameters.get("binary_data_size")
-    if (size is None) == ("data" not in one):
+    if (size is None) == ("data" not in tensor):
         raise wrong(
             f"input {spec.name}: give either data, or the parameter binary_data_size and the bytes after the JSON."
         )
     if size is None:
-        return array_of(one["data"], spec, rows).data.cast("B"), 0
+        return array_of(tensor["data"], spec, rows).data.cast("B"), 0
     wanted = rows * spec.row_bytes
     if size != wanted:
         raise wrong(f"input {spec.name}: binary_data_size {size}; {rows} rows of {spec.datatype} are {wanted} bytes.")
@@ -121,32 +121,32 @@ def _buffer(one, spec, rows, rest, offset):
     return part, size
 
 
-def _outputs(told, binary, signature):
-    if told is None or told == []:
+def _outputs(tensors, binary, signature):
+    if tensors is None or tensors == []:
         return tuple((at, binary) for at in range(len(signature.outputs)))
     places = {spec.name: at for at, spec in enumerate(signature.outputs)}
-    if type(told) is not list or not all(type(one) is dict for one in told):
+    if type(tensors) is not list or not all(type(tensor) is dict for tensor in tensors):
         raise wrong(f"outputs: give a list of objects, each with a name of {', '.join(places)}; or leave it out.")
     chosen: dict[int, bool] = {}
-    for one in told:
-        name = one.get("name")
+    for tensor in tensors:
+        name = tensor.get("name")
         at = places.get(name) if type(name) is str else None
         if at is None or at in chosen:
             raise wrong(f"outputs: {'a second ' if at is not None else ''}{name!r:.60}; it gives {', '.join(places)}.")
-        _known(one, {"name", "parameters"}, f"output {name}")
-        parameters = _parameters(one, {"binary_data": bool}, f"output {name}")
+        _check_keys(tensor, {"name", "parameters"}, f"output {name}")
+        parameters = _parameters(tensor, {"binary_data": bool}, f"output {name}")
         chosen[at] = parameters.get("binary_data", binary)
     return tuple(chosen.items())
 
 
-def _known(told, legal, where):
-    if odd := told.keys() - legal:
+def _check_keys(content, legal, where):
+    if odd := content.keys() - legal:
         raise wrong(f"{where}: {min(odd)!r:.60} is not known; there are {', '.join(sorted(legal))}.")
 
 
-def _parameters(told, legal, where):
+def _parameters(content, legal, where):
     """Return the parameters of an object; whatever is not in `legal` is refused, never ignored."""
-    parameters = told.get("parameters")
+    parameters = content.get("parameters")
     if parameters is None:
         return {}
     if type(parameters) is not dict:

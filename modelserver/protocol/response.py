@@ -16,19 +16,19 @@ def response(version: Version, request: InferRequest, arrays: list[numpy.ndarray
     `arrays`: the outputs in the signature's order, `(rows, *shape)` each. The JSON names the version that answered.
     Raises Refused, 422, where an output that was asked for as JSON is not finite.
     """
-    told: list[dict[str, Any]] = []
+    outputs: list[dict[str, Any]] = []
     binary: list[Any] = []
     for at, as_binary in request.outputs:
         spec, array = version.signature.outputs[at], arrays[at]
-        one: dict[str, Any] = {"name": spec.name, "datatype": spec.datatype, "shape": array.shape}
+        output: dict[str, Any] = {"name": spec.name, "datatype": spec.datatype, "shape": array.shape}
         if as_binary:
             part = array.data.cast("B") if array.size else b""
-            one["parameters"] = {"binary_data_size": len(part)}
+            output["parameters"] = {"binary_data_size": len(part)}
             binary.append(part)
         else:
-            one["data"] = _json_data(array, spec)
-        told.append(one)
-    about = {"model_name": version.model, "model_version": str(version.number), "outputs": told}
+            output["data"] = _json_data(array, spec)
+        outputs.append(output)
+    about = {"model_name": version.model, "model_version": str(version.number), "outputs": outputs}
     if request.id:
         about["id"] = request.id
     head = orjson.dumps(about, option=orjson.OPT_SERIALIZE_NUMPY)

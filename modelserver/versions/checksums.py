@@ -33,10 +33,10 @@ def verified_names(folder: Path) -> list[str]:
     for name, wanted in listed.items():
         try:
             with open(folder / name, "rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
         except FileNotFoundError:
             raise _missing(folder / name) from None
-        if found != wanted:
+        if digest != wanted:
             raise _other(folder / name)
     return list(listed)
 
@@ -46,17 +46,17 @@ def verified_files(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:
 
     What is returned is what was compared: nothing is read again. Raises as `verified_names` does.
     """
-    listed, found = _listed(folder), {}
+    listed, contents = _listed(folder), {}
     for name in names:
         if name not in listed:
             raise DamagedVersion(f"{folder}: {NAME} does not name {name}; export the model again")
         try:
-            found[name] = (folder / name).read_bytes()
+            contents[name] = (folder / name).read_bytes()
         except FileNotFoundError:
             raise _missing(folder / name) from None
-        if hashlib.sha256(found[name]).hexdigest() != listed[name]:
+        if hashlib.sha256(contents[name]).hexdigest() != listed[name]:
             raise _other(folder / name)
-    return found
+    return contents
 
 
 def _missing(path):

@@ -50,7 +50,7 @@ def export(
     serve only what you or people you trust have exported. Raises ValueError, naming the argument, for a module that
     can't be exported so; OSError when it can't be written.
     """
-    inputs = _named(module, example)
+    inputs = _by_argument(module, example)
     if keep < 1:
         raise ValueError(f"export(keep={keep}): give the number of versions that stay, 1 or more.")
     was = {part: part.training for part in module.modules()}
@@ -81,7 +81,7 @@ def export(
     return read_version(version)
 
 
-def _named(module, example):
+def _by_argument(module, example):
     """Return {argument of forward: tensor} of an `example` in any of its three forms."""
     parameters = [p for p in inspect.signature(module.forward).parameters.values() if p.kind != p.VAR_KEYWORD]
     names = [p.name for p in parameters if p.kind != p.VAR_POSITIONAL]
@@ -117,7 +117,7 @@ def _drawn(inputs, rows):
     """Return tensors like `inputs`, of `rows` rows, drawn between their smallest and largest value; the same always."""
     generator = torch.Generator().manual_seed(0)
 
-    def one(tensor):
+    def drawn(tensor):
         shape = (rows, *tensor.shape[1:])
         if tensor.numel() == 0:
             return torch.zeros(shape, dtype=tensor.dtype)
@@ -128,7 +128,7 @@ def _drawn(inputs, rows):
             return (low + (high - low) * torch.rand(shape, generator=generator, dtype=torch.float64)).to(tensor.dtype)
         return torch.randint(low, high + 1, shape, generator=generator, dtype=tensor.dtype)
 
-    return {key: one(tensor) for key, tensor in inputs.items()}
+    return {key: drawn(tensor) for key, tensor in inputs.items()}
 
 
 def _traced(module, inputs):
@@ -146,7 +146,7 @@ def _traced(module, inputs):
                 return torch.export.export(module, (), traced, dynamic_shapes=dynamic)
             values = tuple(traced.values())
             return torch.export.export(module, values, dynamic_shapes=(tuple(dynamic.values()),))
-    except Exception as error:  # of fifty kinds, torch's own
+    except Exception as error:  # torch.export raises fifty kinds
         raise ValueError(
             f"export({type(module).__name__}): torch.export can't trace it for any number of rows: "
             f"{str(error).strip()[:600]}\nforward() must not look at values or at the number of rows: use torch's ops, "
@@ -195,8 +195,8 @@ def _by_name(result, names):
 
 def _spec(key, tensor, scaling):
     if not isinstance(tensor, torch.Tensor) or str(tensor.dtype) not in _OF_TORCH:
-        what = getattr(tensor, "dtype", type(tensor))
-        raise ValueError(f"export(): {key} is {what}; the protocol has {', '.join(sorted(_OF_TORCH))}.")
+        kind = getattr(tensor, "dtype", type(tensor))
+        raise ValueError(f"export(): {key} is {kind}; the protocol has {', '.join(sorted(_OF_TORCH))}.")
     return TensorSpec(key, _OF_TORCH[str(tensor.dtype)], tuple(tensor.shape[1:]), scaling)
 
 

@@ -42,21 +42,21 @@ def check_no_link(path: Path) -> None:
 
 
 def _check(path, about, sticky=False):
-    found = path.lstat()
-    if stat.S_ISLNK(found.st_mode):
+    state = path.lstat()
+    if stat.S_ISLNK(state.st_mode):
         raise NotYours(_LINK.format(path))
-    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+    if not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
         raise NotYours(f"{path}: it is no file, but a pipe, a socket or a device. Remove it, or export again")
-    if found.st_uid not in (os.geteuid(), 0):
+    if state.st_uid not in (os.geteuid(), 0):
         raise NotYours(
-            f"{about}: {path} belongs to user {_name(found.st_uid)}, not to you, and an exported model is code that "
+            f"{about}: {path} belongs to user {_name(state.st_uid)}, not to you, and an exported model is code that "
             f"runs as you. Serve folders of your own: cp -R {about} to one, if you trust who wrote it"
         )
-    if sticky and found.st_mode & stat.S_ISVTX:
+    if sticky and state.st_mode & stat.S_ISVTX:
         return
-    if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _alone_in(found.st_gid)):
+    if state.st_mode & stat.S_IWOTH or (state.st_mode & stat.S_IWGRP and not _alone_in(state.st_gid)):
         raise NotYours(
-            f"{about}: others may write to {path} (mode {stat.S_IMODE(found.st_mode):o}), and an exported model is "
+            f"{about}: others may write to {path} (mode {stat.S_IMODE(state.st_mode):o}), and an exported model is "
             f"code that runs as you. If you trust what is in it: chmod go-w {path}"
         )
 
@@ -67,10 +67,10 @@ def _alone_in(group):
     import pwd
 
     try:
-        me, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+        me, its_group = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
     except KeyError:
         return False
-    return group == me.pw_gid and found.gr_name == me.pw_name and set(found.gr_mem) <= {me.pw_name}
+    return group == me.pw_gid and its_group.gr_name == me.pw_name and set(its_group.gr_mem) <= {me.pw_name}
 
 
 def _name(user):

@@ -31,18 +31,18 @@ def pin(directory: str | os.PathLike, name: str, version: int | str) -> int | No
     3
     """
     folder = Path(directory) / name
-    there = numbers(folder)
+    present = numbers(folder)
     if version == "newest":
         (folder / _NAME).unlink(missing_ok=True)
         return None
     if version == "previous":
         held = pinned(folder)
-        below = [number for number in there if held is None or number < held][: -1 if held is None else None]
+        below = [number for number in present if held is None or number < held][: -1 if held is None else None]
         number = below[-1] if below else None
     else:
-        number = int(version) if str(version).isdecimal() and int(version) in there else None
+        number = int(version) if str(version).isdecimal() and int(version) in present else None
     if number is None:
-        shown = ", ".join(map(str, there)) or "none"
+        shown = ", ".join(map(str, present)) or "none"
         raise ValueError(
             f"pin({str(directory)!r}, {name!r}, {version!r}): there is no such version; there are: {shown}. "
             'Give one of these, "previous" or "newest".'

@@ -54,17 +54,17 @@ class TensorSpec:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as the protocol's metadata has it: -1 stands for the number of rows."""
-        told = {"name": self.name, "datatype": self.datatype, "shape": [-1, *self.shape]}
-        return {**told, "parameters": {"scaling": self.scaling}} if self.scaling else told
+        tensor = {"name": self.name, "datatype": self.datatype, "shape": [-1, *self.shape]}
+        return {**tensor, "parameters": {"scaling": self.scaling}} if self.scaling else tensor
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> "TensorSpec":
+    def from_json(cls, tensor: dict[str, Any]) -> "TensorSpec":
         """Return what `as_json` wrote; ValueError, KeyError or TypeError for anything else."""
-        name, datatype, (rows, *shape) = told["name"], told["datatype"], told["shape"]
+        name, datatype, (rows, *shape) = tensor["name"], tensor["datatype"], tensor["shape"]
         sound = isinstance(name, str) and name and rows == -1 and all(type(n) is int and n >= 0 for n in shape)
         if not sound or datatype not in DATATYPES:
-            raise ValueError(f"{told} is no tensor: a name, shape [-1, …] and a datatype of {', '.join(DATATYPES)}")
-        return cls(name, datatype, tuple(shape), told.get("parameters", {}).get("scaling", ""))
+            raise ValueError(f"{tensor} is no tensor: a name, shape [-1, …] and a datatype of {', '.join(DATATYPES)}")
+        return cls(name, datatype, tuple(shape), tensor.get("parameters", {}).get("scaling", ""))
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,14 @@ class Signature:
         return {side: [spec.as_json() for spec in getattr(self, side)] for side in ("inputs", "outputs")}
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> "Signature":
+    def from_json(cls, sides_by_name: dict[str, Any]) -> "Signature":
         """Return what `as_json` wrote; ValueError, KeyError or TypeError for anything else."""
-        sides = (tuple(map(TensorSpec.from_json, told[side])) for side in ("inputs", "outputs"))
-        made = cls(*sides)
-        for specs in (made.inputs, made.outputs):
+        sides = (tuple(map(TensorSpec.from_json, sides_by_name[side])) for side in ("inputs", "outputs"))
+        signature = cls(*sides)
+        for specs in (signature.inputs, signature.outputs):
             if not specs or len({spec.name for spec in specs}) != len(specs):
                 raise ValueError("a signature has one tensor or more on each side, each with a name of its own")
-        return made
+        return signature
 
 
 def split_rows(specs: tuple[TensorSpec, ...], rows: int, data: Any) -> list[numpy.ndarray]:

@@ -61,9 +61,9 @@ def read_version(folder: Path) -> Version:
         if name not in names:
             raise DamagedVersion(f"{folder}: there is no {name}; export the model again")
     try:
-        told = json.loads(verified_files(folder, (ABOUT,))[ABOUT])
-        about = (tuple(map(str, told["labels"])), str(told["torch"]), dict(told["record"]))
-        signature = Signature.from_json(told["signature"])
+        stated = json.loads(verified_files(folder, (ABOUT,))[ABOUT])
+        about = (tuple(map(str, stated["labels"])), str(stated["torch"]), dict(stated["record"]))
+        signature = Signature.from_json(stated["signature"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedVersion(f"{folder / ABOUT}: {error!r}; export the model again") from None
     return Version(folder.parent.name, int(folder.name), folder, signature, *about, LABELLED in names)
@@ -74,5 +74,5 @@ def read_arrays(data: bytes, where: str) -> dict[str, numpy.ndarray]:
     try:
         with numpy.load(io.BytesIO(data), allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except Exception as error:  # a damaged zip file raises any of ten errors
+    except Exception as error:  # numpy and zipfile raise any of ten errors at a damaged file
         raise DamagedVersion(f"{where}: {error}; export the model again") from None

@@ -8,7 +8,7 @@
 # hours. Before you share such work out among machines, ask how fast one of them can be.
 
 # %%
-from course.widgets import LifePlayer
+from course.widgets import LifePlayer, animate
 
 LifePlayer(pattern="glider", height=12, width=36, controls="few", playing=True)
 
@@ -190,7 +190,7 @@ print("shape", tuple(gun.shape), "living cells", int(gun.sum()))
 
 # %%
 board = life.put(life.empty(48, 72), gun, row=2, column=2)
-draw.animate(board, 120)
+animate(board, 120)
 
 # %% [markdown]
 # Every 30 generations the gun is back in its own shape, and one more glider is out. Counting cells shows it, on a

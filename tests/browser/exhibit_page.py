@@ -2,7 +2,12 @@
 
 import json
 
-from course.widgets.exhibits.page import ROOM, script
+from course.widgets.exhibits.page_files import ROOM, files_of
+
+
+def module(*names, room=ROOM):
+    """Return the text of a module of the page's files `names` of a room."""
+    return "\n".join(file.text for file in files_of(*names, room=room))
 
 
 def evaluated(page, name, function, arguments, room=ROOM):
@@ -12,7 +17,7 @@ def evaluated(page, name, function, arguments, room=ROOM):
             const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
             return given.map(eval(body).bind(null, await import(url)));
         }""",
-        [script(*name, room=room), function, arguments],
+        [module(*name, room=room), function, arguments],
     )
 
 

@@ -13,7 +13,7 @@ from course.widgets import Predict, Scorecard
 from course.widgets.bets.guess import said
 from tests.browser.exhibit_page import why
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 ADDRESS = "http://course.test/chapter.html"  # answered by the test itself: storage needs an address
 
 

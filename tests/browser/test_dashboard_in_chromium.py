@@ -5,7 +5,7 @@ import pytest
 
 from tests.browser.lab_page import failures, lab_page, need_chromium, running_chromium, running_lab, shut_kernels
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(300)]
 BEGIN = """
 from functools import partial
 import torch

@@ -22,7 +22,7 @@ from tests.browser.lab_page import (
     shut_kernels,
 )
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(300)]
 BARE = """
 from course.widgets import SliceMean
 

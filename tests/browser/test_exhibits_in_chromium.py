@@ -9,13 +9,14 @@ import pytest
 from course.cluster.tape.record import Bar, Event, Mark, Move, Record
 from course.cluster.tape.reflow import reflow
 from course.scale.all_reduce import AllReduce
-from course.scale.continents import DESIGNS, PLACES, ROUND_TRIPS, UPDATE, continents
+from course.scale.continents import DESIGNS, UPDATE, continents
+from course.scale.region_delays import PLACES, ROUND_TRIPS
 from course.scale.waiting import SimulatedServer, arrivals, stand_in_line
 from course.widgets import ClusterTimeline, Continents, RequestDots, RingAllReduce, SliceMean
 from tests.browser.exhibit_page import asked, evaluated, kernel, says, shown
 from tests.browser.look.gallery import EXHIBITS, networks, pad
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 SETTINGS = [  # rate, seed, first, more, largest, queue, deadline
     (300, 8, 2100, 230, 1, 64, None),
     (429, 1, 2100, 230, 1, 1024, 50_000),

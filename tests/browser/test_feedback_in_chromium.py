@@ -8,7 +8,7 @@ from tests.grader.reports.test_feedback import marks_of
 from tests.helpers.hostile import TEXTS, hostile_notebook
 from tests.helpers.small_lab import write_small_lab
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

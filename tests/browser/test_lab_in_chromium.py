@@ -55,6 +55,7 @@ def assert_nothing_went_wrong(lab):
     assert shown.count() == 0 and lab.errors == [] and lab.foreign == []
 
 
+@pytest.mark.long
 def test_chapter_03_runs_and_the_life_players_share_their_boards_with_the_kernel(lab):
     run_chapter(lab, "03_game_of_life")
     stages = "[...document.querySelectorAll('.stage:has(canvas.board)')]"
@@ -101,6 +102,7 @@ CourseMap()
 """
 
 
+@pytest.mark.long
 def test_sliders_begin_at_one_position_and_have_names_columns_of_text_stand_left_and_the_map_opens_a_chapter(
     lab, lab_address
 ):
@@ -143,6 +145,7 @@ def test_the_page_needs_the_token(lab_address):
         assert answer.code == 403
 
 
+@pytest.mark.long
 def test_the_failure_lab_is_hit_by_its_buttons_and_shows_it_while_it_runs(lab, lab_address):
     source = "from course.widgets import FailureLab\n\nlab = FailureLab(seconds=60)\nlab"
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
@@ -190,6 +193,7 @@ DigitPad(server.url, digits, [1, 1])
 """
 
 
+@pytest.mark.long
 def test_a_drawn_digit_is_answered_by_the_server_and_exhibits_go_on_when_it_and_the_kernel_are_gone(lab, lab_address):
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
     cells = [nbformat.v4.new_code_cell(cell.strip()) for cell in (SERVED, "RequestDots(rate=300)")]

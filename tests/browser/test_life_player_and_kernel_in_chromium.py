@@ -7,7 +7,7 @@ from course import life
 from course.widgets import LifePlayer
 from tests.browser.test_life_player_in_chromium import board
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 class Kernel:

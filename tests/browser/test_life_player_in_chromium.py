@@ -9,10 +9,9 @@ import torch
 
 from course import life
 from course.widgets import LifePlayer
-from course.widgets.exhibits.page import script
 from tests.browser.exhibit_page import evaluated
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 RULES = ["B3/S23", "B36/S23", "B2/S", "B3678/S34678", "B/S012345678", "B012345678/S", "B0/S8", "B1357/S02468"]
 
 
@@ -239,9 +238,3 @@ def test_without_scripts_there_is_a_still(opened):
     page = opened(LifePlayer(), java_script_enabled=False)
     still = page.locator(".still img").first
     assert still.bounding_box()["width"] > 200 and "5 of 1536 cells live" in still.get_attribute("alt")
-
-
-def test_nothing_in_it_is_fetched():
-    assert "http" not in script("exhibit.js", "wire.js").replace("http://www.w3.org/", "")
-    page = LifePlayer()._repr_mimebundle_()["text/html"]
-    assert "import " not in page and "http" not in page.replace("http://www.w3.org/", "")

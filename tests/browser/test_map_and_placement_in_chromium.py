@@ -13,7 +13,7 @@ from course.widgets.placement_explorer import MODELS, WIDTHS
 from course.widgets.stations import STATIONS
 from tests.browser.exhibit_page import evaluated, kernel, says, why
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 ONE = "/gpu:0"
 
 

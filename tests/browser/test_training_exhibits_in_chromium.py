@@ -12,7 +12,7 @@ from course.widgets import ParameterStore
 from tests.browser.exhibit_page import asked, evaluated, kernel, says, shown, why
 from tests.course.widgets.canned_labs import B, C, Canned, InTurns, record
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 TIMES = {"message": 40_000, "update": 5_000, "horizon": 6_000_000}
 RUNS = [  # mode, paces (microseconds), faults, seed
     ("async", [200_000, 200_000, 600_000], [], 0),

@@ -3,6 +3,7 @@
 import pytest
 
 from grader.classroom.folders import open_course
+from tests.grader.forked_sandbox import ForkServer
 from tests.helpers.sandboxes import left_since, outside
 from tests.helpers.small_lab import write_small_lab
 
@@ -11,6 +12,13 @@ from tests.helpers.small_lab import write_small_lab
 def small(tmp_path_factory):
     """The small lab, as `load_lab` gives it."""
     return write_small_lab(tmp_path_factory.mktemp("labs"))
+
+
+@pytest.fixture(scope="module")
+def box():
+    """A sandbox that keeps nothing in: each is a fork of one process that has imported numpy and IPython."""
+    with ForkServer(("numpy", "IPython.core.interactiveshell")) as server:
+        yield server.sandbox
 
 
 @pytest.fixture

@@ -101,6 +101,9 @@ def test_a_stored_output_is_stale_when_the_file_of_the_course_behind_it_changes(
     build("90_outlook", **places)
     first = nbformat.read(tmp_path / "90_outlook.ipynb", as_version=4)
     assert difference("90_outlook", **places) is None
+    with monkeypatch.context() as within:
+        within.setattr("course.widgets.exhibits.page_files.text_of", lambda package, name: f"// another {name}")
+        assert "carries scripts of the page that have changed" in difference("90_outlook", **places)
     read = Path.read_text
     edited = {"chapter_times.py": "LIMIT = 31"}
     monkeypatch.setattr(
@@ -109,6 +112,11 @@ def test_a_stored_output_is_stale_when_the_file_of_the_course_behind_it_changes(
     assert "print(shown, time.perf_counter_ns())" in difference("90_outlook", **places)
     build("90_outlook", **places)
     second = nbformat.read(tmp_path / "90_outlook.ipynb", as_version=4)
+    stamp = second.cells[1].metadata.pop("made_from")
+    nbformat.write(second, tmp_path / "90_outlook.ipynb")
+    build("90_outlook", **places, keep_timings=True)
+    third = nbformat.read(tmp_path / "90_outlook.ipynb", as_version=4)
+    assert third.cells[1].outputs == second.cells[1].outputs and third.cells[1].metadata["made_from"] == stamp
     assert second.cells[1].outputs != first.cells[1].outputs and difference("90_outlook", **places) is None
     # a widget's picture is its engine's
     assert second.cells[2].metadata["made_from"] != first.cells[2].metadata["made_from"]

@@ -25,11 +25,19 @@ PAPERS = [
 CHAPTERS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "notebooks" / "source").glob("[0-9]*.py")}
 #: | 03 | [Game of Life](notebooks/03_game_of_life.ipynb) | 45 | How many …? |
 ROW = re.compile(r"^\| (\d\d) \| \[(.+?)\]\(notebooks/(\w+)\.ipynb\) \| (\d+) \| (.+?) \|$", re.M)
+
+
+def has_examples(module):
+    path = ROOT / Path(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return ">>> " in file.read_text(encoding="utf-8")
+
+
 MODULES = [
     name
     for package in ("course", "grader", "modelserver", "simgpu")
-    for name in (package, *(found.name for found in pkgutil.walk_packages([str(ROOT / package)], f"{package}.")))
-    if name != "course.serving"  # a deprecated name: to import it is a warning
+    for name in (package, *(module.name for module in pkgutil.walk_packages([str(ROOT / package)], f"{package}.")))
+    if has_examples(name)
 ]
 
 

@@ -1,6 +1,8 @@
 """Who imports whom, functions' own imports included: the contracts of pyproject.toml, and what a package stands on."""
 
+import ast
 import logging
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
 ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("course", "grader", "modelserver", "simgpu")
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
 #: package -> what its files may import from outside the three packages, besides the standard library.
 MAY_IMPORT = {
@@ -20,6 +23,16 @@ MAY_IMPORT = {
 PLUGINS = {"simgpu.pytest_plugin"}
 #: package -> where in the three packages it may reach.
 MAY_REACH = {"simgpu": ("simgpu",), "grader.inside": ("grader.inside",)}
+
+#: What imports by a string and is no lazy face of a package: none of these strings names a file of ours.
+BY_STRING = {
+    "course/checks/discovery.py": "the checks that lie beside the notebook that asks",
+    "course/checks/exercise.py": "the strategies that lie beside those checks",
+    "course/deploy/launcher.py": "the library that an extra brings",
+    "course/serving.py": "the names of modelserver under their former address",
+    "course/training/problems/named.py": "the reader's own problem",
+    "grader/inside/serve.py": "what the lab's setting lets a submission find imported",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -35,15 +48,8 @@ def loggers_as_they_were():
 @pytest.fixture(scope="module")
 def graph():
     """Every file of the three packages, and which it imports; what only a type checker reads is left out."""
-    return grimp.build_graph(
-        "course",
-        "grader",
-        "modelserver",
-        "simgpu",
-        include_external_packages=True,
-        exclude_type_checking_imports=True,
-        cache_dir=None,
-    )
+    settings = {"include_external_packages": True, "exclude_type_checking_imports": True, "cache_dir": None}
+    return grimp.build_graph(*PACKAGES, **settings)
 
 
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract["id"])
@@ -57,7 +63,40 @@ def test_no_circle_between_files(graph):
     assert circles(graph) == []
 
 
-@pytest.mark.parametrize("package", ["course", "grader", "modelserver", "simgpu"])
+def test_only_lazy_faces_import_by_a_string():
+    """An arrow that the contracts can't see is none: whoever needs a room names it in an import."""
+    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if "tests" not in path.parts]
+    by_string = {path.relative_to(ROOT) for path in files if imports_by_string(path.read_text(encoding="utf-8"))}
+    assert {path.as_posix() for path in by_string if path.name != "__init__.py"} <= BY_STRING.keys()
+    for face in (path for path in by_string if path.name == "__init__.py"):
+        text, package = (ROOT / face).read_text(encoding="utf-8"), ".".join(face.parent.parts)
+        assert "def __getattr__(" in text, face
+        named = re.findall(rf"""import_module\(f?["']((?:{"|".join(PACKAGES)})[.\w]*)""", text)
+        assert [
+            name for name in named if not name.startswith(package) and face.parts[:2] != ("course", "__init__.py")
+        ] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "does"),
+    [
+        ("from importlib import import_module\nimport_module('course.widgets')", True),
+        ("import importlib\nimportlib.import_module(name)", True),
+        ("__import__('course.widgets')", True),
+        ("import course.widgets", False),
+    ],
+)
+def test_the_search_for_imports_by_string_finds_them(text, does):
+    assert imports_by_string(text) == does
+
+
+def imports_by_string(text):
+    calls = (node.func for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+    names = {getattr(call, "attr", getattr(call, "id", "")) for call in calls}
+    return not names.isdisjoint({"import_module", "__import__"})
+
+
+@pytest.mark.parametrize("package", PACKAGES)
 def test_no_circle_of_annotations(package):
     assert circles(grimp.build_graph(package, exclude_type_checking_imports=False, cache_dir=None)) == []
 

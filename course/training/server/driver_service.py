@@ -40,7 +40,8 @@ class DriverService:
         close: Callable[[], None],
     ):
         self._shard, self._connect_followers, self._close = shard, connect_followers, close
-        self._lock, self._term, self._channel = threading.Lock(), 0, None
+        self._lock, self._term = threading.Lock(), 0
+        self._channel: Channel | None = None
         self._alone_since, self._allowed = time.monotonic(), DRIVER_COMES
         self.leaving = False
 

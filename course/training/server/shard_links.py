@@ -90,14 +90,15 @@ class ShardLinks:
         route: Route | None,
         closed: threading.Event,
     ):
-        self._shard, self._handshake, self._context = shard, handshake, context
-        self._route, self._closed = route or tuple, closed
+        self._shard: Any = shard  # the `Coordinator`, wherever a driver asks to connect
+        self._handshake, self._context, self._route, self._closed = handshake, context, route, closed
         self._lock, self._links = threading.Lock(), list[FollowerLink]()
 
     def connect(self, endpoints: Sequence[tuple[str, int]]) -> None:
         """Connect to the other shards, which listen at these (host, port); from now on they follow this one."""
         for number, endpoint in enumerate(endpoints):
-            link = FollowerLink(self._route(endpoint), self._handshake, self._context)
+            address = endpoint if self._route is None else self._route(endpoint)
+            link = FollowerLink(address, self._handshake, self._context)
             with self._lock:
                 self._links.append(link)
             start_thread(self._listen, number, link)

@@ -32,8 +32,9 @@ class WorkerService:
             return f"the worker's parameters are {fields['layout']}; the store's are {self._layout_json}."
         if not isinstance(fields.get("session"), str) or not isinstance(fields.get("attempt"), int):
             return "a worker's session is a text, its attempt a number."
+        worker: Any = fields.get("worker")  # whatever was sent: the slots check it
         try:
-            self._shard.admit(fields.get("worker"), fields["session"])
+            self._shard.admit(worker, fields["session"])
         except ValueError as error:
             return str(error)
         return None

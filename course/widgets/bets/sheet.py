@@ -7,7 +7,8 @@ from typing import Any
 
 from course.draw import Picture, html
 from course.draw.picture import svg
-from course.widgets.exhibits.page import key_of, page, script
+from course.widgets.exhibits.page import key_of, page
+from course.widgets.exhibits.page_files import files_of
 
 _ROOM = "course.widgets.bets"
 _WIDTH, _LINE = 700, 20  # pixels of a still
@@ -17,23 +18,11 @@ _LETTERS = 92  # in a line of it
 def sheet(drawing: str, data: Mapping[str, Any], without: Picture, *tools: str) -> Picture:
     """Return `data` (plain values), drawn in the page by this room's file `drawing`; `without` scripts a still.
 
-    `tools`: more files, as `script` finds them.
+    `tools`: more files, as `files_of` finds them.
     The same data give the same bytes, in every kernel: a page joins bets and answers by their names.
     """
-    key = key_of(drawing, data)
-    return page(
-        f"bet-{key}",
-        data,
-        lean("exhibits/scales.js", "kept.js", "axes.js", *tools, drawing),
-        without,
-        script("bets.css", room=_ROOM),
-    )
-
-
-def lean(*names: str) -> str:
-    """Return the scripts `names`, as `script` finds them, without indentation and comment lines: a chapter has many."""
-    lines = map(str.strip, script(*names, room=_ROOM).splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//"))
+    files = files_of("bets.css", "exhibits/scales.js", "kept.js", "axes.js", *tools, drawing, room=_ROOM)
+    return page(f"bet-{key_of(drawing, data)}", data, files, without)
 
 
 def still(lines: Sequence[str]) -> Picture:

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from course.draw import ROLES, Picture, figure, picture, worker_colour
 from course.units import in_words, short_bytes
-from course.widgets.exhibits.page import key_of, page, script
+from course.widgets.exhibits.page import key_of, page
+from course.widgets.exhibits.page_files import files_of
 
 if TYPE_CHECKING:
     from course.cluster.tape.record import Record
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 _TICK = 1e-5  # seconds
 _TOOLS = ("scales.js", "axes.js", "controls.js", "scrubber.js", "reflow.js", "task_graph.js", "timeline_scene.js")
-_FILES = (*_TOOLS, "cluster_timeline.js")
+_FILES = ("cluster_timeline.css", *_TOOLS, "cluster_timeline.js")
 
 
 class ClusterTimeline:
@@ -107,7 +108,7 @@ class ClusterTimeline:
     def _repr_mimebundle_(self, include=None, exclude=None):
         runs = [_plain(record) for record in self.records]
         data: dict[str, Any] = {"runs": runs, "finding": self.finding, "alt": self._alt(), "source": self._source()}
-        shown = page(key_of(data), data, script(*_FILES), self.static(), script("cluster_timeline.css"))
+        shown = page(key_of(data), data, files_of(*_FILES), self.static())
         return {"text/plain": repr(self), "text/html": shown.html}
 
     def _source(self):

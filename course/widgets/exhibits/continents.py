@@ -6,7 +6,8 @@ from typing import Any
 import traitlets
 
 from course.draw import ROLES, Picture, figure, picture, worker_colour
-from course.scale.continents import PLACES, ROUND_TRIPS, SERVER, UPDATE, Timeline, continents
+from course.scale.continents import SERVER, UPDATE, Timeline, continents
+from course.scale.region_delays import PLACES, ROUND_TRIPS
 from course.widgets.exhibits.exhibit import Exhibit
 
 SOURCE = (

@@ -17,7 +17,8 @@ import traitlets
 
 from course.draw import Picture, html
 from course.progress_line import STATIC_TWINS
-from course.widgets.exhibits.page import key_of, page, script
+from course.widgets.exhibits.page import key_of, page
+from course.widgets.exhibits.page_files import files_of
 from course.widgets.exhibits.wire import Wire
 
 #: An exhibit whose kernel is silent for so long goes on with stored answers; any message later makes it live again.
@@ -276,8 +277,8 @@ class Exhibit(traitlets.HasTraits):
             self._connect(key)
         home = next(kind for kind in type(self).__mro__ if "module" in vars(kind))
         room = home.__module__.rpartition(".")[0]
-        files = script(*_CORE, *self.shared), script(*self.parts, self.module, room=room)
-        shown = page(key, data, "\n".join(files), still, script(*self.styles, room=room))
+        files = files_of(*_CORE, *self.shared) + files_of(*self.styles, *self.parts, self.module, room=room)
+        shown = page(key, data, files, still)
         return {"text/plain": repr(self), "text/html": shown.html}
 
     def _connect(self, key):

@@ -1,4 +1,4 @@
-"""The HTML of an exhibit: data as JSON, a module that draws them, and a still for pages in which no script runs.
+"""The HTML of an exhibit: data as JSON, the files that draw them, and a still for pages in which no script runs.
 
 There is no widget view in it: one whose kernel is gone says "model not found" for ever.
 """
@@ -8,21 +8,15 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from course.draw import Picture, html
-from course.draw.picture import text_of
 from course.progress_line import STATIC_TWINS
+from course.widgets.exhibits.give import carried_elsewhere
+from course.widgets.exhibits.page_files import CALL, PageFile, files_of, labels, with_one_copy
 
-ROOM = "course.widgets.exhibits"
-
-
-def script(*names: str, room: str = ROOM) -> str:
-    """Return the page's files `names` of a `room`, or of one beside it ("bets/kept.js"), as one module."""
-    places = (name.rpartition("/") for name in names)
-    beside = ROOM.rpartition(".")[0]
-    return "\n".join(text_of(f"{beside}.{other}" if other else room, name) for other, _, name in places)
+_ALONE = "A still picture: the scripts of this exhibit are not in this notebook. Run the cell, and it answers to you."
 
 
 def key_of(*parts: object, nonce: str = "") -> str:
@@ -31,22 +25,19 @@ def key_of(*parts: object, nonce: str = "") -> str:
     return own if os.environ.get(STATIC_TWINS) or not nonce else f"{own}-{nonce}"
 
 
-def page(key: str, data: Mapping[str, Any], module: str, still: Picture, style: str = "") -> Picture:
-    """Return the exhibit: `module`, which exports `draw(root, data)`, draws `data` (plain values) in its own `style`.
+def page(key: str, data: Mapping[str, Any], files: Sequence[PageFile], still: Picture) -> Picture:
+    """Return the exhibit: the last of `files` exports `draw(root, data)`, which draws `data` (plain values).
 
     Where scripts don't run, and until they do, `still` is there, its drawings as images: a page that isn't trusted
-    loses inline ones. Its words are the exhibit's.
+    loses inline ones. Its words are the exhibit's. Files that another cell's output carries are only named.
     """
+    files = (*files_of("exhibits.css"), *files)
     stored = json.dumps({**data, "key": key}, separators=(",", ":")).replace("</", "<\\/")
-    body = f"""<div class="exhibit" data-exhibit="{key}"><div class="stage"></div>
-<div class="still">{_still(still)}</div>
-<script type="application/json">{stored}</script></div><style>{script("exhibits.css")}{style}</style>
-<script type="module">{module}
-for (const root of document.querySelectorAll('[data-exhibit="{key}"]:not([data-ready])')) {{
-  root.dataset.ready = "";
-  draw(root.querySelector(".stage"), JSON.parse(root.querySelector('script[type="application/json"]').textContent));
-}}</script>"""
-    return html(body, still.alt)
+    body = f"""<div class="exhibit" data-exhibit="{key}" data-files="{labels(files)}"><div class="stage"></div>
+<div class="still">{_still(still)}</div><p class="note alone" hidden>{_ALONE}</p>
+<script type="application/json">{stored}</script></div>
+{CALL}"""
+    return html(with_one_copy(body, carried_elsewhere(files)), still.alt)
 
 
 def _still(still):

@@ -5,13 +5,14 @@ from inspect import signature
 import anywidget
 import traitlets
 
-from course.widgets.exhibits.page import script
+from course.draw.picture import text_of
+from course.widgets.exhibits.page_files import ROOM
 
 
 class Wire(anywidget.AnyWidget):
     """Never displayed: its comm opens without a view, the page finds its model by the `key`, and speaks through it."""
 
-    _esm = script("wire.js") + "\nexport default { initialize: ({ model }) => wire(model) };\n"
+    _esm = text_of(ROOM, "wire.js") + "\nexport default { initialize: ({ model }) => wire(model) };\n"
     key = traitlets.Unicode("").tag(sync=True)
 
     def listen_while_a_cell_runs(self) -> bool:

@@ -17,7 +17,7 @@ def checked(board: torch.Tensor) -> torch.Tensor:
     if max(board.shape) > _LARGEST:
         raise ValueError(
             f"LifePlayer(board=…): {board.shape[0]} × {board.shape[1]} cells; it shows up to {_LARGEST} a side.\n"
-            "Larger boards: course.life.run, and course.draw.animate for a part of them."
+            "Larger boards: course.life.run, and course.widgets.animate for a part of them."
         )
     return board
 

@@ -13,7 +13,7 @@ from course.widgets.exhibits.exhibit import EXHIBIT_PATIENCE
 from tests.browser.exhibit_page import asked, kernel, says, why
 from tests.slow.monkey.in_page import Notebook, noted
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 NONE = ["-1", "2147483648", "1e999", "3.7", "-", ""]
 LAB = "from course.widgets import RegressionLab\nRegressionLab(steps=100).wait()"
 LATER = 1000 * EXHIBIT_PATIENCE + 2000  # milliseconds: longer than the page waits for a word

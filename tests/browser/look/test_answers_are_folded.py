@@ -9,7 +9,7 @@ from course.widgets import Predict
 from tests.browser.look.accessibility import measured
 from tests.browser.look.notebook_page import CHAPTERS
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 def in_sight(rendered, notebook):

@@ -9,7 +9,7 @@ from tests.browser.look.accessibility import OUTPUTS, findings, measured
 from tests.browser.look.notebook_page import CHAPTERS
 from tests.browser.look.sheet import GROUNDS, PHONE
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)

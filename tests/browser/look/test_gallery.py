@@ -24,6 +24,7 @@ def test_axe_finds_nothing_serious_on_any_exhibit_or_bet(page, scheme):
     assert findings(page, "main") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", GROUNDS)
 def test_words_in_drawings_stand_out_as_other_text_must(page, scheme):
     look(page, scheme)
@@ -38,6 +39,7 @@ PLANTED = """<section id="planted"><div class="course exhibit"><button></button>
 <svg width="100" viewBox="0 0 200 20"><text y="15" font-size="14">small</text></svg></div></section>"""
 
 
+@pytest.mark.long
 def test_each_measure_finds_what_is_planted(page):
     look(page, "light")
     page.evaluate("(html) => document.querySelector('main').insertAdjacentHTML('beforeend', html)", PLANTED)
@@ -57,6 +59,7 @@ def test_each_measure_finds_what_is_planted(page):
     assert small == ["planted: small: 7.0 px"] and len(cut) == 1 and '"cut off"' in cut[0]
 
 
+@pytest.mark.long
 def test_tab_reaches_every_control_in_the_order_in_which_they_stand_and_its_ring_is_seen(page):
     look(page, "light")
     names = measured(page, "controls")
@@ -90,6 +93,7 @@ def test_all_is_whole_and_no_text_is_cut_off_or_smaller_than_ten_pixels(page, wi
     assert measured(page, "cutWords", "main") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("state", STATES)
 def test_each_exhibit_looks_as_its_stored_picture_does(page, state):
     shown = {stored(name, state): png for name, png in pictures(page, state)}
@@ -122,12 +126,14 @@ WRONG = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_wrong_with_a_picture_is_seen(page, wrong):
     name, style = WRONG[wrong]
     assert restyled(page, name, "") and not restyled(page, name, style)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("font", ["font-family: serif", "letter-spacing: -0.02em", "letter-spacing: 0.03em"])
 def test_another_font_makes_no_other_picture(page, font):
     style = f".course.course, .course.course *, .course.course svg text {{ {font} !important; }}"

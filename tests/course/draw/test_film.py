@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from course import draw, life
+from course.widgets import animate
 
 
 def frames_on_the_sheet(picture, count, height, width):
@@ -22,7 +23,7 @@ def frames_on_the_sheet(picture, count, height, width):
 
 def test_the_sheet_holds_every_generation():
     board = life.random_board(9, 14, 0.4, torch.Generator().manual_seed(1))
-    shown = frames_on_the_sheet(draw.animate(board, 11), 12, 9, 14)
+    shown = frames_on_the_sheet(animate(board, 11), 12, 9, 14)
     for frame, expected in zip(shown, life.frames(board, 11), strict=True):
         assert np.array_equal(frame, expected.numpy() == 1)
 
@@ -36,7 +37,7 @@ def test_a_film_is_the_same_bytes_each_time_and_has_an_id_of_its_own():
 
 def test_a_hundred_and_twenty_frames_are_small_and_fetch_nothing():
     board = life.put(life.empty(48, 72), life.pattern("gosper_glider_gun"), 2, 2)
-    picture = draw.animate(board, 120)
+    picture = animate(board, 120)
     assert len(picture.html) < 60_000
     assert not re.search(r"(src|href)=.?(http|//)|https?:", picture.html)
     assert "prefers-reduced-motion" in picture.html and picture.alt in picture.html

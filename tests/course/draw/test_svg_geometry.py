@@ -75,8 +75,8 @@ def test_who_made_what_joins_the_two_boxes():
 # --- a program as a graph --------------------------------------------------------------------------------------------
 
 NODES = [
-    Node("x", "x", "/cpu:0", 0, given=True),
-    Node("w", "w", "/cpu:0", 0, given=True),
+    Node("x", "x", "/cpu:0", 0, is_input=True),
+    Node("w", "w", "/cpu:0", 0, is_input=True),
     Node("a", "x @ w", "/gpu:0", 0),
     Node("b", "relu(a)", "/gpu:0", 1),
     Node("loss", "sum(b)", "/cpu:0", 2),
@@ -109,7 +109,7 @@ def test_an_op_stands_in_its_devices_lane_and_in_its_own_column():
     assert lanes[0][1] <= lanes[1][0]
     for node in NODES:
         top, bottom = lanes[["/cpu:0", "/gpu:0"].index(node.device)]
-        if node.given:
+        if node.is_input:
             x, y, r = inputs[node.text]
             assert top < y - r and y + r < bottom and x + r <= boxes["x @ w"][0], "before the op that reads it"
         else:

@@ -14,7 +14,6 @@ from grader.marking.mark import mark_submission, unasked
 from grader.marking.messages import Messages
 from grader.marking.result_types import Json, Number
 from grader.sandbox import Sandbox, SandboxUnavailable
-from grader.sandbox.unsafe import UnsafeSandbox
 from tests.helpers.small_lab import cells_of, code, notebook, write_small_lab
 
 SECRET = b"s" * 32
@@ -26,12 +25,17 @@ def lab(tmp_path_factory):
     return write_small_lab(tmp_path_factory.mktemp("labs"))
 
 
-def mark(lab, answers=None, before=(), after=(), sandbox=UnsafeSandbox):
-    cells = [*cells_of(lab, answers)]
-    for text in reversed(before):
-        cells.insert(2, code(text))
-    cells += [code(text) for text in after]
-    return mark_submission(lab, notebook(cells), SECRET, sandbox)
+@pytest.fixture
+def mark(box):
+    """A function: the marks of the lab's solutions with these `answers` instead, and `before` them these cells."""
+
+    def mark(lab, answers=None, before=(), sandbox=box):
+        cells = [*cells_of(lab, answers)]
+        for text in reversed(before):
+            cells.insert(2, code(text))
+        return mark_submission(lab, notebook(cells), SECRET, sandbox)
+
+    return mark
 
 
 def scores(marks):
@@ -42,23 +46,23 @@ def states(marks):
     return {mark.name: mark.state for mark in marks.exercises if mark.state != "graded"}
 
 
-def test_the_solution_gets_everything_and_the_release_nothing(lab):
+def test_the_solution_gets_everything_and_the_release_nothing(lab, mark, box):
     marks = mark(lab)
     assert scores(marks) == FULL
     assert not states(marks)
     assert marks.exercise("words").manual
-    marks = mark_submission(lab, notebook(cells_of(lab, solved=False)), SECRET, UnsafeSandbox)
+    marks = mark_submission(lab, notebook(cells_of(lab, solved=False)), SECRET, box)
     assert marks.score == 0
     assert states(marks) == dict.fromkeys(FULL, "missing")
 
 
-def test_marks_are_plain_data(lab):
+def test_marks_are_plain_data(lab, mark):
     told = json.loads(json.dumps(asdict(mark(lab))))
     assert told["lab"] == "small"
     assert told["exercises"][0]["cases"][0] == {"group": "", "edge": True, "right": True}
 
 
-def test_a_wrong_answer_loses_its_own_points_and_gets_the_smallest_counterexample(lab):
+def test_a_wrong_answer_loses_its_own_points_and_gets_the_smallest_counterexample(lab, mark):
     marks = mark(lab, {"double": "def double(values):\n    return np.abs(2 * values)"})
     assert scores(marks) == {**FULL, "double": 0}
     assert "double([-" in marks.exercise("double").reason
@@ -66,7 +70,7 @@ def test_a_wrong_answer_loses_its_own_points_and_gets_the_smallest_counterexampl
     assert marks.exercise("double").reason == "double([1]) gave [3]; expected [2]."
 
 
-def test_groups_give_part_of_the_points(lab):
+def test_groups_give_part_of_the_points(lab, mark):
     marks = mark(lab, {"total": "def total(values):\n    return int(sum(values)) if len(values) < 9 else 0"})
     assert scores(marks) == {**FULL, "total": 1}
 
@@ -81,7 +85,7 @@ def test_groups_give_part_of_the_points(lab):
         ("total = 3", "raised TypeError: 'int' object is not callable"),
     ],
 )
-def test_an_answer_that_gives_nothing_of_the_kind_is_told_so(lab, answer, says):
+def test_an_answer_that_gives_nothing_of_the_kind_is_told_so(lab, mark, answer, says):
     marks = mark(lab, {"total": answer, "shifted": "def shifted(number):\n    return number + 3"})
     assert scores(marks) == {**FULL, "total": 0}
     found = marks.exercise("total")
@@ -89,21 +93,21 @@ def test_an_answer_that_gives_nothing_of_the_kind_is_told_so(lab, answer, says):
     assert re.search(says, found.reason), found.reason
 
 
-def test_what_builds_on_a_wrong_answer_says_so(lab):
+def test_what_builds_on_a_wrong_answer_says_so(lab, mark):
     marks = mark(lab, {"total": "def total(values):\n    return 0"})
     assert marks.exercise("shifted").reason.endswith("It builds on total, not right yet.")
 
 
-def test_a_cell_that_fails_costs_what_depends_on_it_only(lab):
+def test_a_cell_that_fails_costs_what_depends_on_it_only(lab, mark):
     marks = mark(lab, {"double": "def double(values:\n    return 1"}, before=["1 / 0"])
     assert scores(marks) == {**FULL, "double": 0}
     assert marks.exercise("double").state == "crashed"
     assert "SyntaxError" in marks.exercise("double").reason
 
 
-def test_a_deleted_answer_is_missing(lab):
+def test_a_deleted_answer_is_missing(lab, box):
     cells = [cell for cell in cells_of(lab) if cell["id"] != "double"]
-    marks = mark_submission(lab, notebook(cells), SECRET, UnsafeSandbox)
+    marks = mark_submission(lab, notebook(cells), SECRET, box)
     assert states(marks) == {"double": "missing"}
     assert scores(marks) == {**FULL, "double": 0}
 
@@ -118,19 +122,19 @@ def test_a_deleted_answer_is_missing(lab):
         ("import os\nos._exit(1)", "crashed"),
     ],
 )
-def test_an_answer_that_hangs_or_ends_everything_costs_only_itself(lab, answer, state, monkeypatch):
+def test_an_answer_that_hangs_or_ends_everything_costs_only_itself(lab, mark, answer, state, monkeypatch):
     monkeypatch.setattr("grader.marking.questions.patience", lambda: 1.0)
     marks = mark(replace(lab, seconds=1.5), {"double": answer})
     assert states(marks) == {"double": state}
     assert scores(marks) == {**FULL, "double": 0}
 
 
-def test_a_cell_of_the_students_own_that_ends_everything_is_left_out(lab):
+def test_a_cell_of_the_students_own_that_ends_everything_is_left_out(lab, mark):
     marks = mark(lab, before=["import os\nos._exit(3)", "helper = 1"])
     assert scores(marks) == FULL
 
 
-def test_an_answer_too_slow_for_one_group_keeps_the_other(lab, monkeypatch):
+def test_an_answer_too_slow_for_one_group_keeps_the_other(lab, mark, monkeypatch):
     monkeypatch.setattr("grader.marking.questions.patience", lambda: 1.0)
     answer = (
         "import time\ndef total(values):\n    time.sleep(len(values) if len(values) > 5 else 0)\n    return sum(values)"
@@ -140,7 +144,7 @@ def test_an_answer_too_slow_for_one_group_keeps_the_other(lab, monkeypatch):
     assert "did not come to an end in time" in found.reason
 
 
-def test_bytes_that_the_student_writes_to_the_grader_are_not_believed(lab):
+def test_bytes_that_the_student_writes_to_the_grader_are_not_believed(lab, mark):
     forged = """
 import os
 for number in range(3, 64):
@@ -153,7 +157,7 @@ for number in range(3, 64):
     assert marks.score == 0
 
 
-def test_who_writes_to_the_grader_without_end_is_stopped_in_time(lab, monkeypatch):
+def test_who_writes_to_the_grader_without_end_is_stopped_in_time(lab, mark, monkeypatch):
     monkeypatch.setattr("grader.marking.questions.patience", lambda: 1.0)
     endless = """
 import os, struct
@@ -195,7 +199,7 @@ while True:
         "import pickle\ndef f(): pass\nassert pickle.loads(pickle.dumps(f)) is f",
     ],
 )
-def test_what_people_have_in_notebooks_costs_nothing(lab, cell):
+def test_what_people_have_in_notebooks_costs_nothing(lab, mark, cell):
     marks = mark(lab, before=[cell])
     assert scores(marks) == FULL
 
@@ -212,22 +216,23 @@ def test_what_people_have_in_notebooks_costs_nothing(lab, cell):
         "%cd .",
     ],
 )
-def test_lines_below_a_magic_run_whatever_the_magic_does(lab, line):
+def test_lines_below_a_magic_run_whatever_the_magic_does(lab, mark, line, box):
     answer = "def double(values):\n    return factor * values"
-    marks = mark(lab, {"double": answer}, before=[f"{line}\nfactor = 2"], sandbox=a_sandbox())
+    marks = mark(lab, {"double": answer}, before=[f"{line}\nfactor = 2"])
     assert scores(marks) == FULL
 
 
-def a_sandbox():
-    """Return the real one where this machine has it."""
+@pytest.fixture
+def real(box):
+    """The real sandbox where this machine has it."""
     try:
         Sandbox().run("pass")
     except SandboxUnavailable:
-        return UnsafeSandbox
+        return box
     return Sandbox
 
 
-def test_transformers_and_replaced_displays_do_not_reach_the_evidence(lab):
+def test_transformers_and_replaced_displays_do_not_reach_the_evidence(lab, mark):
     hostile = (
         "ip = get_ipython()\nip.input_transformers_post.append(lambda lines: ['1 / 0'])\n"
         "import ast\nclass T(ast.NodeTransformer):\n    def visit(self, node): raise RuntimeError\n"
@@ -236,13 +241,13 @@ def test_transformers_and_replaced_displays_do_not_reach_the_evidence(lab):
     assert scores(mark(lab, before=[hostile])) == FULL
 
 
-def test_a_notebook_worked_on_in_another_order_than_it_stands_in_is_run(lab):
+def test_a_notebook_worked_on_in_another_order_than_it_stands_in_is_run(lab, box):
     cells = cells_of(lab, {"double": "def double(values):\n    return factor * values\nassert factor"})
-    marks = mark_submission(lab, notebook([*cells, code("factor = 2")]), SECRET, UnsafeSandbox)
+    marks = mark_submission(lab, notebook([*cells, code("factor = 2")]), SECRET, box)
     assert scores(marks) == FULL
 
 
-def test_answers_cannot_change_the_question_that_they_are_judged_by(lab):
+def test_answers_cannot_change_the_question_that_they_are_judged_by(lab, mark):
     marks = mark(lab, {"double": "def double(values):\n    values[:] = 0\n    return values"})
     assert scores(marks)["double"] == 0
 
@@ -266,16 +271,14 @@ def test_the_same_file_is_asked_the_same_and_any_other_anew(lab):
     assert drawing(one, "x").integers(1 << 60) != drawing(one, "y").integers(1 << 60)
 
 
-@pytest.mark.parametrize("box", ["the real one", "none"])
-def test_marked_again_it_is_told_the_same(lab, box):
+def test_marked_again_it_is_told_the_same(lab, mark, box, real):
     answer = "def total(values):\n    raise ValueError([object(), hash('a'), list({'a', 'b', 'c', 'd'})])"
-    sandbox = a_sandbox() if box == "the real one" else UnsafeSandbox
-    one, again = (mark(lab, {"total": answer}, sandbox=sandbox) for _ in range(2))
-    assert "<object object>" in one.exercise("total").reason
-    assert one.exercises == again.exercises
+    first, again, elsewhere = (mark(lab, {"total": answer}, sandbox=sandbox) for sandbox in (real, real, box))
+    assert "<object object>" in first.exercise("total").reason
+    assert first.exercises == again.exercises == elsewhere.exercises
 
 
-def test_our_own_failures_are_never_a_zero_to_count(lab):
+def test_our_own_failures_are_never_a_zero_to_count(lab, mark):
     def broken(*_):
         raise ZeroDivisionError("ours")
 
@@ -288,7 +291,7 @@ def test_our_own_failures_are_never_a_zero_to_count(lab):
 
 
 @pytest.mark.parametrize("raised", [KeyError("missing"), SystemExit(3)])
-def test_a_judge_that_raises_costs_its_exercise_no_mark_and_is_named(lab, raised):
+def test_a_judge_that_raises_costs_its_exercise_no_mark_and_is_named(lab, mark, raised):
     def too_strict(case, got):
         raise raised
 
@@ -299,7 +302,7 @@ def test_a_judge_that_raises_costs_its_exercise_no_mark_and_is_named(lab, raised
     assert f"its judge too_strict raised {type(raised).__name__}" in marks.exercise("double").reason
 
 
-def test_plain_data_of_another_shape_is_a_wrong_answer_and_ends_nothing(lab):
+def test_plain_data_of_another_shape_is_a_wrong_answer_and_ends_nothing(lab, mark):
     double = replace(lab.exercises[0], evidence=Json([{"at": int}]))
     marks = mark(
         replace(lab, exercises=(double, *lab.exercises[1:])), {"double": "double = lambda values: [{'on': 1}]"}
@@ -310,7 +313,7 @@ def test_plain_data_of_another_shape_is_a_wrong_answer_and_ends_nothing(lab):
     assert marks.score == sum(FULL.values()) - 3
 
 
-def test_a_lab_that_cannot_be_set_up_is_our_failure(lab):
+def test_a_lab_that_cannot_be_set_up_is_our_failure(lab, mark):
     marks = mark(replace(lab, imports=("there_is_no_such_module",)))
     assert states(marks) == dict.fromkeys(["double", "total", "shifted"], "grader_failed")
     assert "there_is_no_such_module" in marks.exercise("double").reason
@@ -319,12 +322,12 @@ def test_a_lab_that_cannot_be_set_up_is_our_failure(lab):
 @pytest.mark.parametrize(
     "change", [{"files": ("nowhere.rle",)}, {"modules": ("course.nowhere",)}, {"masked": ("course.x",)}]
 )
-def test_a_lab_that_names_what_is_not_there_is_our_failure(lab, change):
+def test_a_lab_that_names_what_is_not_there_is_our_failure(lab, mark, change):
     marks = mark(replace(lab, **change))
     assert states(marks) == dict.fromkeys(["double", "total", "shifted"], "grader_failed")
 
 
-def test_a_cases_truth_never_goes_into_the_sandbox(lab, monkeypatch):
+def test_a_cases_truth_never_goes_into_the_sandbox(lab, mark, monkeypatch):
     sent, send = [], Messages.send
 
     def record(self, message, deadline):
@@ -342,18 +345,18 @@ def test_a_cases_truth_never_goes_into_the_sandbox(lab, monkeypatch):
     assert said == sent[:1], "only the cells, in which the student wrote it"
 
 
-def test_no_notebook_no_marks_and_the_reason(lab):
-    marks = mark_submission(lab, b"{", SECRET, UnsafeSandbox)
+def test_no_notebook_no_marks_and_the_reason(lab, box):
+    marks = mark_submission(lab, b"{", SECRET, box)
     assert set(states(marks).values()) == {"unreadable"}
     assert "not JSON" in marks.exercise("double").reason
-    assert set(states(mark_submission(lab, bytes(10**8), SECRET, UnsafeSandbox)).values()) == {"refused"}
+    assert set(states(mark_submission(lab, bytes(10**8), SECRET, box)).values()) == {"refused"}
     assert [(mark.score, mark.max_score) for mark in marks.exercises] == [(0, 3), (0, 2), (0, 1), (0, 4)]
     free = replace(lab, exercises=[replace(one, points=None) for one in lab.exercises])
     assert {mark.max_score for mark in unasked(free, "refused", "").exercises} == {0}
 
 
 @pytest.mark.parametrize(("off", "score"), [(0.0, 2), (1e-8, 2), (1e-3, 0), (-1e-5, 0)])
-def test_a_mark_forgives_a_float_s_rounding_and_not_a_thousandth(lab, off, score):
+def test_a_mark_forgives_a_float_s_rounding_and_not_a_thousandth(lab, mark, off, score):
     asked = Exercise("total", lambda: [([0.1, 0.2],), ([1e6],), ([-3.5],)], lambda values: float(sum(values)))
     exercises = [Marking(asked, Number()) if one.name == "total" else one for one in lab.exercises]
     floats = replace(lab, exercises=exercises)
@@ -362,12 +365,12 @@ def test_a_mark_forgives_a_float_s_rounding_and_not_a_thousandth(lab, off, score
     assert found.score == score * (found.max_score / 2), found.reason
 
 
-def test_a_reason_holds_nothing_that_a_terminal_obeys(lab):
+def test_a_reason_holds_nothing_that_a_terminal_obeys(lab, mark):
     found = mark(lab, {"total": "def total(values):\n    raise ValueError('\\x1b[2J\\u202e')"}).exercise("total")
     assert "ValueError: ?[2J?" in found.reason
 
 
-def test_in_a_real_sandbox_it_is_all_the_same(lab):
+def test_in_a_real_sandbox_it_is_all_the_same(lab, mark):
     try:
         marks = mark(lab, sandbox=Sandbox)
     except SandboxUnavailable as reason:

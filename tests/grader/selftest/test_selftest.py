@@ -6,7 +6,6 @@ from course.checks.discovery import check_files, exercises_in
 from grader.at_home import by_its_checks
 from grader.lab.release import notebook_with, text_of, write_release
 from grader.lab.source import LabError, load_lab
-from grader.sandbox.unsafe import UnsafeSandbox
 from grader.selftest.selftest import selftest
 
 LAB = """
@@ -68,7 +67,7 @@ def matrix_bytes(rows, columns):
 
 
 @pytest.fixture
-def tested(tmp_path):
+def tested(tmp_path, box):
     """A function: the report on the small lab after `old` became `new` in a file of it."""
 
     def report(old="", new="", name="marking.py", short=True, checks=False):
@@ -81,7 +80,7 @@ def tested(tmp_path):
             (folder / file).write_text(text, encoding="utf-8")
         lab = load_lab(folder)
         write_release(lab, folder)
-        return selftest(lab, short, UnsafeSandbox, checks=checks)
+        return selftest(lab, short, box, checks=checks)
 
     return report
 
@@ -165,7 +164,7 @@ def test_a_lab_kept_elsewhere_brings_its_own_checks(tmp_path):
         assert [line.kind for line in by_its_checks(notebook, data)] == [kind]
 
 
-def test_a_check_that_refuses_the_solution_is_seen(tmp_path):
+def test_a_check_that_refuses_the_solution_is_seen(tmp_path, box):
     folder = tmp_path / "lab98_bytes"
     folder.mkdir()
     wrong = CHECKS.replace("kept_elsewhere", "matrix_bytes").replace("4 * r", "8 * r")
@@ -173,7 +172,7 @@ def test_a_check_that_refuses_the_solution_is_seen(tmp_path):
         (folder / name).write_text(text, encoding="utf-8")
     lab = load_lab(folder)
     write_release(lab, folder)
-    found = problem(selftest(lab, True, UnsafeSandbox))
+    found = problem(selftest(lab, True, box))
     assert "matrix_bytes, the solution: the notebook's check says wrong: matrix_bytes(1, 1)" in found
 
 

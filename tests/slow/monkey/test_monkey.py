@@ -11,7 +11,7 @@ from tests.slow.monkey.exhibits import cells
 from tests.slow.monkey.in_page import Notebook
 from tests.slow.monkey.run import LOOK, Found, Memory, growth, in_order, monkey
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(900)]
 PLANTED = "from tests.slow.monkey.planted import Planted\nPlanted(fault={fault!r})"
 
 

@@ -1,7 +1,9 @@
 """Running a room's tests against one bug at a time, in a copy of the checkout, each time in a fresh fork.
 
 What takes longest is to import torch and the like. The process that forks has imported the libraries, and each fork
-imports the course, with the bug in it, from the copy.
+imports the course, with the bug in it, from the copy. A file of tests without torch takes 0.9 s a bug so, and 2.1 s
+with a fresh Python, as cosmic-ray's own distributor starts for each (pytest alone, before torch's 2 to 4 s):
+so ours stays.
 """
 
 import contextlib

@@ -9,7 +9,6 @@ import pytest
 
 from course import draw
 from course.widgets import Predict, Scorecard
-from course.widgets.bets.sheet import lean
 from notebooks.build import HERE, chapters
 
 NUMBER = {"question": "How many?", "low": 0, "high": 6, "name": "01 six"}
@@ -180,9 +179,3 @@ def test_each_chapter_ends_with_a_card_of_all_its_bets_and_each_is_revealed(chap
     assert 2 <= len(made) <= 6 and "Scorecard(" in last and all(f"{bet}," in last for bet in made)
     card = next(json.loads(found[1]) for page in pages(chapter)[-1:] if (found := re.search(JSON, page, re.S)))
     assert all(bet["value"] is not None and bet["name"].startswith(chapter[:2]) for bet in card["bets"])
-
-
-@pytest.mark.parametrize("chapter", chapters())
-def test_the_chapters_bets_are_made_of_the_scripts_as_they_are(chapter):
-    for name in ("exhibits/scales.js", "kept.js", "axes.js", "bet.js", "answer.js", "scorecard.js"):
-        assert any(lean(name) in page for page in pages(chapter)), f"build {chapter} anew"

@@ -67,7 +67,7 @@ class Watch(SchedulerPlugin):
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
         """Begin to watch the task at the address `worker`, which has just joined (Dask calls this)."""
         self._heard[worker] = time.monotonic()
-        self._names[worker] = scheduler.workers[worker].name
+        self._names[worker] = str(scheduler.workers[worker].name)
         _LOG.info("%s has joined at %s", self._names[worker], worker)
 
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:

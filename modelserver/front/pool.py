@@ -156,7 +156,7 @@ class Pool:
             self._dispatch_soon()
 
     def _failed(self, batch: Batch, why: str) -> None:
-        """The model raised an error: each request is tried alone, so that one caller's costs no other his answer."""
+        """The model raised an error: each request is tried alone, so one caller's input costs no other the answer."""
         if len(batch.pending) > 1:
             for pending in batch.pending:
                 self._queue.put_again(Batch(batch.program, [pending]))

@@ -46,7 +46,7 @@ ORDER = {
     "2 * MODEL_ANSWERS < SERVER_DRAINS": "a server that ends waits for a batch that hangs two workers",
     "SERVING_STARTS + VERSION_LOADS < LOCAL_SERVER_STARTS": "a server says itself why it can't answer",
     "SERVER_DRAINS < LOCAL_SERVER_ENDS": "a server that is closed has drained before it is killed",
-    "2 * MODEL_ANSWERS < CLIENT_ANSWER": "who asks for what hangs two workers hears so, and not only that it was late",
+    "2 * MODEL_ANSWERS < CLIENT_ANSWER": "a caller whose request hangs two workers hears so, not only that it was late",
     "CONNECTIONS_LOOKED_AT_EVERY < REQUEST_COMES < IDLE_CONNECTION": "a slow caller is told so before it looks idle",
     "CLIENT_ASKS_AGAIN < WORKER_STARTS_AGAIN < WORKER_STARTS_AGAIN_MOST < CLIENT_ANSWER": (
         "a client is still asking when a worker that failed once has come back"

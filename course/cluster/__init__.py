@@ -3,8 +3,10 @@
 In this order of reading: `spec` (which tasks, at which addresses), `local` and `local_runtime` (on this machine),
 `multihost` (started by hand; `which_task` a process is), `task` (what runs inside one), `cluster`, `task_name` (where
 work goes), `executor` and `outcomes` (how results come back), `chief_lease` (who becomes chief), `certificates`,
-`routes`, `tape` (what happened).
+`routes`, `tape` (what happened), `dask_log` (which lines of Dask's log are dropped).
 """
+
+import logging
 
 from course.signals import held_back
 
@@ -14,5 +16,7 @@ with held_back():  # an interrupt finds every import done, or none
     from course.cluster.multihost.connect import connect
     from course.cluster.spec import ClusterSpec
     from course.cluster.tape.tape import Tape
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent where the program configures no log
 
 __all__ = ["Cluster", "ClusterSpec", "Tape", "connect", "local_cluster"]

@@ -5,6 +5,7 @@ The scheduler keeps the leases (`Leases`) on its own monotonic clock; whoever wa
 After C. Gray and D. Cheriton, "Leases: an efficient fault-tolerant mechanism", SOSP 1989.
 """
 
+import logging
 import time
 import uuid
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 
 from course.cluster.spec import by_numbers
 
+_LOG = logging.getLogger(__name__)
 #: A lease holds so long after it was last renewed, at most: a scheduler that starts anew gives nothing away for as
 #: long, because a lease that its predecessor gave may still hold.
 LEASE_LASTS = 3.0
@@ -67,8 +69,11 @@ class Leases:
         renews = now < lease.until and holder == lease.holder
         takes = now >= lease.until and now >= self._opens and self._wins(lease, holder, now)
         if takes or (renews and lease.term < lease.highest):  # an earlier scheduler gave a later term
+            if takes and lease.holder is not None:
+                _LOG.info("lease %s of %s, term %d: expired", name, _task(lease.holder), lease.term)
             lease.holder, lease.term = holder, lease.highest + 1
             lease.highest = lease.term
+            _LOG.info("lease %s: granted to %s, term %d", name, _task(holder), lease.term)
         if takes or renews:
             lease.until = now + seconds
         held = now < lease.until
@@ -79,7 +84,8 @@ class Leases:
         lease = self._lease(name)
         lease.candidates.pop(holder, None)
         if holder == lease.holder:
-            lease.until = self._clock()
+            _LOG.info("lease %s of %s, term %d: given back", name, _task(holder), lease.term)
+            lease.holder, lease.until = None, self._clock()
 
     def _lease(self, name):
         return self._leases.setdefault(name, _State(highest=self._first))
@@ -129,14 +135,25 @@ class Lease:
 
     def renew(self) -> bool:
         """Ask for the lease, or for more time; return `mine`. Raises OSError when the scheduler does not answer."""
+        holder = self.holder
         sent_at = self._clock()  # before the question: the scheduler's time begins later, so this one ends first
         answer = self._ask(name=self.name, holder=self._me, term=self.term, seconds=self.seconds)
         self.term = max(self.term, answer["term"])
-        self.holder = answer["holder"] and answer["holder"].partition("#")[0]
+        self.holder = answer["holder"] and _task(answer["holder"])
         self._until = sent_at + answer["left"] if answer["holder"] == self._me else 0.0
+        self._log_change(holder)
         return self.mine
+
+    def _log_change(self, before):
+        if self.holder != before:
+            state = f"held by {self.holder}, term {self.term}" if self.holder else f"no longer held by {before}"
+            _LOG.info("lease %s: %s", self.name, state)
 
     def release(self) -> None:
         """Give the lease back; the next candidate has it in a moment. Raises OSError like `renew`."""
         self._until = 0.0
         self._give(name=self.name, holder=self._me)
+
+
+def _task(holder):
+    return holder.partition("#")[0]

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from distributed import Client
 
 from course.cluster.cluster import Cluster
+from course.cluster.dask_log import quiet
 from course.cluster.local_runtime.runtime import LocalRuntime
 from course.cluster.spec import ClusterSpec, check_job
-from course.cluster.task.task import quiet
 from course.deadlines import TASK_JOINS
 
 _LOOPBACK = ("localhost", "127.0.0.1")

@@ -7,8 +7,8 @@ from typing import Any
 from distributed import Client
 
 from course.cluster.cluster import Cluster
+from course.cluster.dask_log import quiet
 from course.cluster.local import local_cluster
-from course.cluster.task.task import quiet
 from course.deadlines import CONNECT
 from course.deploy.clouds.kinds import CLOUDS
 from course.deploy.clouds.start_cloud import start_cloud

@@ -12,11 +12,12 @@ from dask.system import CPU_COUNT  # knows about containers' limits
 from distributed.utils import get_ip, get_ip_interface
 
 from course.cluster.certificates import Certificate
+from course.cluster.dask_log import quiet
 from course.cluster.multihost.refused_connections import refusals_told
 from course.cluster.multihost.task_process import join_again_and_again
 from course.cluster.task.gpu_share import VARIABLE, gpus_of_tasks, visible_gpus
 from course.cluster.task.loop_errors import watch_errors
-from course.cluster.task.task import TaskSettings, quiet, stop_signal
+from course.cluster.task.task import TaskSettings, stop_signal
 from course.deadlines import TASK_LEAVES
 from course.deploy.task_order import order_of
 

@@ -43,7 +43,7 @@ def main(settings: dict[str, Any]) -> None:
 class Worker:
     """The programs of one worker, and what it does about each message; answers go to the file `answers`.
 
-    `apart`: load in a thread of its own. A simulated GPU is there for the thread alone that began the simulation.
+    `apart`: load in a thread of its own. Only the thread that began a simulation has its GPUs.
     """
 
     def __init__(self, answers: io.FileIO, device: str, largest: int, apart: bool = True):

@@ -1,4 +1,4 @@
-"""Who may ask: whoever has the token; without one, programs on this machine that mean it."""
+"""Who may ask: callers that have the token; without a token, programs on this machine whose requests name it."""
 
 import hmac
 

@@ -27,7 +27,7 @@ def limit_of(signature: Signature, largest: int) -> int:
 
 
 class Bodies:
-    """Reads the bodies of requests; of those not yet whole, `limit` bytes at most are held in all."""
+    """Reads the bodies of requests; those not yet whole hold `limit` bytes at most together."""
 
     def __init__(self, limit: int):
         self._limit, self.bytes = limit, 0
@@ -35,8 +35,8 @@ class Bodies:
     async def read(self, receive: Receive, headers: dict[bytes, bytes], limit: int) -> bytes | bytearray:
         """Return the body of a request with these `headers`, unpacked if it was packed; at most `limit` bytes.
 
-        Raises Refused (400, 413, 415, 429), or CallerGone. How long a body may take to come, `connection` watches; what
-        comes of one that was refused, it throws away.
+        Raises Refused (400, 413, 415, 429), or CallerGone. `connection` watches how long a body may take to
+        come, and throws away what comes of one that was refused.
         """
         declared = headers.get(b"content-length", b"0")
         if len(declared) > 12 or int(declared) > limit:

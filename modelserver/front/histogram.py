@@ -22,7 +22,7 @@ class Histogram:
         self.sum += value
 
     def percentile(self, percent: float) -> float:
-        """Return the value below which `percent` of all are, drawn straight within its bucket; NaN for none at all."""
+        """Return the value below which `percent` of all are, interpolated linearly in its bucket; NaN for none."""
         wanted, below = sum(self.counts) * percent / 100, 0
         for at, count in enumerate(self.counts):
             if count and below + count >= wanted:

@@ -156,10 +156,10 @@ class Pool:
             self._dispatch_soon()
 
     def _failed(self, batch: Batch, why: str) -> None:
-        """The model raised an error: each request is tried alone, so that one caller's costs no other his answer."""
+        """The model raised an error: each request is tried alone, so one caller's input costs no other the answer."""
         if len(batch.pending) > 1:
-            for one in batch.pending:
-                self._queue.put_again(Batch(batch.program, [one]))
+            for pending in batch.pending:
+                self._queue.put_again(Batch(batch.program, [pending]))
             return
         _log.warning("the model failed: %s", why)
         self._refuse(batch.pending[0], Refused(500, f"the model failed at these inputs: {why}"))
@@ -180,8 +180,10 @@ class Pool:
             self._dispatch_soon()
         elif batch is not None:
             text = f"the model ended or hung two workers at the batch with this request ({worker.why or 'it ended'})."
-            for one in batch.pending:
-                self._refuse(one, Refused(500, f"{text} Try it alone; if it does so again, its inputs are the reason."))
+            for pending in batch.pending:
+                self._refuse(
+                    pending, Refused(500, f"{text} Try it alone; if it does so again, its inputs are the reason.")
+                )
         lived = time.monotonic() - worker.born
         self._failures = 0 if lived > WORKER_STARTS_AGAIN_MOST and worker.programs else self._failures + 1
         again = WORKER_STARTS_AGAIN * 2 ** min(self._failures - 2, 10) if self._failures > 1 else 0.0

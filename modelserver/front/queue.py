@@ -48,7 +48,7 @@ class Batch:
 
 
 class RequestQueue:
-    """Holds at most `limit` requests and `limit_bytes` bytes of inputs; a request more gets 429.
+    """Holds at most `limit` requests and `limit_bytes` bytes of inputs; one more request gets 429.
 
     A batch has requests for one program: those at the head of the queue, `largest` rows at most. Batches that were
     lost with their worker come first, as they were.

@@ -30,7 +30,7 @@ class Settings:
     """How to serve. `port` 0: any free one. `queue`, `queue_bytes`: what waits at most. `largest`: rows of a batch.
 
     `queue_bytes` also limits what has come of all bodies that are not whole yet.
-    `model_seconds`: a batch that takes longer counts as hung. `margin`: by how much a version's accuracy may be worse.
+    `model_seconds`: a batch that takes longer counts as hung. `margin`: how much worse a version's accuracy may be.
     `tls`: a PEM file with a certificate and its key.
     """
 

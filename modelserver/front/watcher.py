@@ -1,4 +1,4 @@
-"""Looks for new versions, and for a word which one to serve; never serves one that is not whole."""
+"""Looks for new versions, and for the file that names the one to serve; never serves one that is not whole."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What a request gets that can't be answered: a status of HTTP, and the protocol's `{"error": …}` with the way out."""
+"""The refusal of a request: a status of HTTP, and the protocol's `{"error": …}` with the way out."""
 
 from collections.abc import Mapping
 

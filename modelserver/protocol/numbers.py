@@ -1,4 +1,4 @@
-"""Numbers of JSON to an array, and only those: a text, a null or a number out of range is refused, not converted."""
+"""An array of JSON's numbers: a text, a null or a number out of range is refused, not converted."""
 
 from itertools import chain
 from typing import Any

@@ -18,11 +18,11 @@ from modelserver import local, local_server
 from modelserver.deadlines import LOCAL_SERVER_ENDS
 
 
-def interrupted(when, kept):
+def interrupted(when, errors):
     """Start and close a server, with Ctrl-C at the line for which `when(frame, count)`; return whether there was one.
 
     A line counts the first two times: a loop that waits may pass it as often as the machine is slow. The error is
-    kept, and its frames with it, as IPython does.
+    held, and its frames with it, as IPython does.
     """
     count, came, passed = 0, False, Counter()
 
@@ -43,27 +43,27 @@ def interrupted(when, kept):
         with local_server("."):
             pass
     except KeyboardInterrupt as error:
-        kept.append(error)
+        errors.append(error)
     finally:
         sys.settrace(None)
     return came
 
 
-def at_any_line(left):
+def at_any_line(leftovers):
     """Interrupt at each line in turn; return at how many."""
-    kept, at = [], 1
-    while interrupted(lambda _, count, at=at: count == at, kept):
-        assert len(kept) == at and left() == [], (at, left())
+    errors, at = [], 1
+    while interrupted(lambda _, count, at=at: count == at, errors):
+        assert len(errors) == at and leftovers() == [], (at, leftovers())
         at += 1
-    assert left() == []
+    assert leftovers() == []
     return at - 1
 
 
-def at_the_end_of_one_that_hangs(left):
+def at_the_end_of_one_that_hangs(leftovers):
     """Interrupt while a server that does not end is closed; return after how many seconds it was gone."""
-    kept, began = [], time.monotonic()
-    assert interrupted(lambda frame, _: "wait(" in linecache.getline(local.__file__, frame.f_lineno), kept)
-    assert kept and left() == []
+    errors, began = [], time.monotonic()
+    assert interrupted(lambda frame, _: "wait(" in linecache.getline(local.__file__, frame.f_lineno), errors)
+    assert errors and leftovers() == []
     return time.monotonic() - began
 
 
@@ -76,13 +76,13 @@ def main(folder):
     script.chmod(0o755)
     sys.executable, tempfile.tempdir = str(script), str(folder)
 
-    def left():
+    def leftovers():
         processes = psutil.Process().children(recursive=True)
         return processes + [path for path in folder.iterdir() if path != script]
 
-    print(at_any_line(left))
+    print(at_any_line(leftovers))
     script.write_text(f"{lines}exec sleep 600\n")
-    print(at_the_end_of_one_that_hangs(left) < LOCAL_SERVER_ENDS / 2)
+    print(at_the_end_of_one_that_hangs(leftovers) < LOCAL_SERVER_ENDS / 2)
 
 
 if __name__ == "__main__":

@@ -53,18 +53,18 @@ class Served:
     def wait_for(self, pattern, patience=PATIENCE):
         """Return the match of the first line that `pattern` is found in, written or yet to come."""
 
-        def found():
+        def first_match():
             return next((match for line in self.lines if line and (match := re.search(pattern, line))), None)
 
         with self._written:
-            self._written.wait_for(lambda: found() or None in self.lines, patience)
-            assert found(), f"no line with {pattern!r}:\n" + "\n".join(map(str, self.lines))
-            return found()
+            self._written.wait_for(lambda: first_match() or None in self.lines, patience)
+            assert first_match(), f"no line with {pattern!r}:\n" + "\n".join(map(str, self.lines))
+            return first_match()
 
     def workers(self):
         """Return the processes of its workers that live."""
         children = psutil.Process(self.process.pid).children()
-        return [one for one in children if "modelserver.compute.worker" in " ".join(one.cmdline())]
+        return [process for process in children if "modelserver.compute.worker" in " ".join(process.cmdline())]
 
     @property
     def url(self):

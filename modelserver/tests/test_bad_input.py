@@ -41,8 +41,10 @@ def it_stays_up_and_holds_nothing(served):
     yield
     with Client(served.url, deadline=PATIENCE) as client:
         assert client.infer("digits", {"image": ROW})["scores"].shape == (1, 10)
-        told = client.text("/metrics")
-    assert "serving_queue_length 0\n" in told and "serving_queue_bytes 0\n" in told and 'status="500"' not in told
+        metrics = client.text("/metrics")
+    assert (
+        "serving_queue_length 0\n" in metrics and "serving_queue_bytes 0\n" in metrics and 'status="500"' not in metrics
+    )
     assert [worker.pid for worker in served.workers()] == workers
 
 
@@ -73,17 +75,17 @@ class Caller:
             if not line:
                 return None
             headers = {}
-            while (one := self._file.readline()) != b"\r\n":
-                name, _, value = one.decode().partition(":")
+            while (header := self._file.readline()) != b"\r\n":
+                name, _, value = header.decode().partition(":")
                 headers[name.lower()] = value.strip()
             return int(line.split()[1]), headers, json.loads(self._file.read(int(headers["content-length"])))
         except ConnectionResetError:
             return None
 
 
-def asked(served, told, binary=b"", size=None, path=INFER, **headers):
-    """Return status and error of a request with the JSON `told` and `binary` behind it; `size`: said of `told`."""
-    head = told if isinstance(told, bytes) else json.dumps(told).encode()
+def reply(served, message, binary=b"", size=None, path=INFER, **headers):
+    """Return status and error of a request: JSON `message`, then `binary`; `size`: what the header states of it."""
+    head = message if isinstance(message, bytes) else json.dumps(message).encode()
     if binary or size is not None:
         headers["Inference_Header_Content_Length"] = len(head) if size is None else size
     with Caller(served) as caller:
@@ -106,7 +108,7 @@ ZEROS = [0.0] * 784
 
 
 @pytest.mark.parametrize(
-    ("request_", "said"),
+    ("request_", "reason"),
     [
         (
             (inputs(shape=[-1, 784], data=ZEROS),),
@@ -137,21 +139,21 @@ ZEROS = [0.0] * 784
     ],
     ids=range(23),
 )
-def test_a_request_that_is_wrong_is_told_the_argument_and_what_is_legal(served, request_, said):
-    status, error = asked(served, *request_)
-    assert status == 400 and said in error
+def test_a_request_that_is_wrong_is_told_the_argument_and_what_is_legal(served, request_, reason):
+    status, error = reply(served, *request_)
+    assert status == 400 and reason in error
 
 
 def test_what_is_not_there_is_told_with_what_is(served):
     good = inputs(data=ZEROS)
-    assert asked(served, good)[0] == 200
-    for path, said in (
+    assert reply(served, good)[0] == 200
+    for path, reason in (
         ("/v2/models/digits/versions/7/infer", "these are: 1"),
         ("/v2/models/x/infer", "there are: digits"),
     ):
-        status, error = asked(served, good, path=path)
-        assert status == 404 and said in error
-    status, error = asked(served, good, Content_Encoding="br")
+        status, error = reply(served, good, path=path)
+        assert status == 404 and reason in error
+    status, error = reply(served, good, Content_Encoding="br")
     assert status == 415 and "give gzip, deflate or none" in error
 
 
@@ -170,8 +172,8 @@ def test_bodies_of_a_hundred_megabytes_are_refused_to_whoever_sends_them_whole_a
             caller.post(length=100 * len(piece), **headers)
             for _ in range(100):
                 caller.send(piece)
-            status, _, told = caller.answer()
-            assert status == 413 and "Send fewer rows at a time" in told["error"]
+            status, _, content = caller.answer()
+            assert status == 413 and "Send fewer rows at a time" in content["error"]
             caller.post(json.dumps(inputs(data=ZEROS)).encode())  # the connection goes on
             assert caller.answer()[0] == 200
     with Caller(served) as caller:  # of a size that nobody says
@@ -213,8 +215,8 @@ def test_slow_callers_are_closed_after_a_while_and_others_are_answered_meanwhile
         with Client(served.url, deadline=PATIENCE) as client:
             assert client.infer("digits", {"image": ROW}).attempts == 1
         for caller in (silent, head, body, dribbled):
-            status, headers, told = caller.answer()
-            assert status == 408 and headers["connection"] == "close" and "send it faster" in told["error"]
+            status, headers, content = caller.answer()
+            assert status == 408 and headers["connection"] == "close" and "send it faster" in content["error"]
             assert caller.answer() is None
         with refused:  # has its answer, and no second one
             assert refused.answer()[0] == 413 and refused.answer() is None
@@ -272,8 +274,10 @@ def test_a_full_queue_refuses_and_answers_again_afterwards_and_who_left_takes_no
                 caller.post(good)
                 is_queued(count)
             callers[4].post(good)
-            status, headers, told = callers[4].answer()
-            assert status == 429 and headers["retry-after"] == "1" and "the queue is full: 3 requests" in told["error"]
+            status, headers, content = callers[4].answer()
+            assert (
+                status == 429 and headers["retry-after"] == "1" and "the queue is full: 3 requests" in content["error"]
+            )
             with Client(served.url, deadline=0.5) as hasty, pytest.raises(ServingError, match="429") as refused:
                 hasty.infer("digits", {"image": ROW})
             assert refused.value.status == 429 and refused.value.attempts > 1

@@ -13,7 +13,7 @@ PIECES = 600  # of 50 ms each, half a minute
 
 @pytest.mark.parametrize("slow", ["head", "body"])
 def test_a_server_that_dribbles_its_answer_is_left_at_the_deadline(slow):
-    began, left = threading.Event(), threading.Event()
+    began, client_gone = threading.Event(), threading.Event()
 
     def dribble():
         caller, _ = listening.accept()
@@ -24,10 +24,10 @@ def test_a_server_that_dribbles_its_answer_is_left_at_the_deadline(slow):
                 try:
                     caller.sendall(b" ")
                 except OSError:
-                    left.set()
+                    client_gone.set()
                     return
                 began.set()
-                left.wait(0.05)
+                client_gone.wait(0.05)
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = threading.Thread(target=dribble)
@@ -36,4 +36,4 @@ def test_a_server_that_dribbles_its_answer_is_left_at_the_deadline(slow):
             with pytest.raises(ServingError, match=r"no answer in 0\.5 s, asked 1 times; TimeoutError"):
                 client.text("/metrics")
             server.join(20)
-        assert began.is_set() and left.is_set()
+        assert began.is_set() and client_gone.is_set()

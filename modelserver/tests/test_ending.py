@@ -1,5 +1,7 @@
 """A server ends well when it is told to, and leaves nothing behind when it is killed; who may ask it, and where."""
 
+import datetime
+import logging
 import os
 import signal
 import socket
@@ -11,8 +13,11 @@ import psutil
 import pytest
 import torch
 from click.testing import CliRunner
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from course.cluster.certificates import write_certificate
 from modelserver import Client, ServingError, export
 from modelserver.commands import serve
 from modelserver.tests.served import PATIENCE, serving
@@ -34,6 +39,19 @@ def ask(client):
     return client.infer("m", {"x": numpy.ones((1, 3), "f4")})["output"].tolist()
 
 
+def write_certificate(path):
+    """Write a certificate that vouches for itself, and its key, to a file that only its owner may read."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "modelserver")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(now - datetime.timedelta(hours=1))
+    builder = builder.not_valid_after(now + datetime.timedelta(days=1))
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path.touch(mode=0o600)
+    path.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM) + private)
+
+
 @pytest.mark.faults
 def test_over_tls_with_a_token_and_what_is_under_way_is_answered_at_the_end(models, tmp_path):
     write_certificate(tmp_path / "s.pem")
@@ -53,15 +71,15 @@ def test_over_tls_with_a_token_and_what_is_under_way_is_answered_at_the_end(mode
             served.wait_for(rf"request {answer.request_id} POST '/v2/models/m/infer' version 1: 200 in")
             (worker,) = served.workers()
             worker.suspend()
-            found = []
-            asking = threading.Thread(target=lambda: found.append(ask(client)))
+            answers = []
+            asking = threading.Thread(target=lambda: answers.append(ask(client)))
             asking.start()
             _until(lambda: b"serving_batch_rows_count{} 2" in _metrics(url, tmp_path))
             served.process.send_signal(signal.SIGINT)
             _until(lambda: not _listens(served.port))
             worker.resume()
             asking.join()
-        assert found == [[[2, 2, 2]]]
+        assert answers == [[[2, 2, 2]]]
         served.process.wait(PATIENCE)
     assert not worker.is_running()
 
@@ -85,11 +103,22 @@ def test_workers_end_with_a_front_process_that_is_killed_and_a_client_finds_the_
         assert answers == [[[2, 2, 2]]]
 
 
+@pytest.fixture
+def logger_as_before():
+    """The command sets up the logger of this process: afterwards it is as it was."""
+    logger = logging.getLogger("modelserver")
+    handlers, level, propagate = list(logger.handlers), logger.level, logger.propagate
+    yield
+    logger.handlers[:], logger.propagate = handlers, propagate
+    logger.setLevel(level)
+
+
 def run(*arguments):
     return CliRunner().invoke(serve, [str(argument) for argument in arguments])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+@pytest.mark.usefixtures("logger_as_before")
 def test_what_cannot_be_served_is_said_before_anything_is_loaded(models, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -119,8 +148,8 @@ def _metrics(url, folder):
 
 
 def _listens(port):
-    with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) == 0
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _until(condition):

@@ -42,11 +42,14 @@ def test_what_cant_be_served_is_said(tmp_path):
         local_server(tmp_path / "nothing")
 
 
-def test_it_ends_with_a_process_that_is_killed(models):
+def test_it_ends_with_a_process_that_is_killed(tmp_path):
     source = f"""
         import time
-        from modelserver import local_server
-        server = local_server({str(models)!r}, workers=1)
+        from modelserver import Client, local_server
+        server = local_server({str(tmp_path)!r}, workers=1)
+        with Client(server.url) as client:
+            while "serving_workers 1" not in client.text("/metrics"):
+                time.sleep(0.02)
         print("ready", flush=True)
         time.sleep(600)
     """
@@ -60,7 +63,7 @@ def test_it_ends_with_a_process_that_is_killed(models):
 
 
 @pytest.fixture
-def left(tmp_path, monkeypatch):
+def leftovers(tmp_path, monkeypatch):
     """A script of the shell stands for the server; return what says which processes and files are left."""
     if os.name != "posix":
         pytest.skip("a script of the shell")
@@ -71,11 +74,11 @@ def left(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = set(psutil.Process().children(recursive=True))
 
-    def found():
-        processes = [one for one in psutil.Process().children(recursive=True) if one not in before]
+    def processes_and_files():
+        processes = [process for process in psutil.Process().children(recursive=True) if process not in before]
         return processes + [path for path in tmp_path.iterdir() if path != script]
 
-    return found
+    return processes_and_files
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a script of the shell stands for the server")
@@ -87,8 +90,8 @@ def test_an_interrupt_at_any_line_leaves_no_process_and_no_file(tmp_path):
     assert int(lines) > 30 and at_once == "True"
 
 
-def test_it_may_be_closed_as_often_as_one_likes(left):
+def test_it_may_be_closed_as_often_as_one_likes(leftovers):
     server = local_server(".")
     for _ in range(3):
         server.close()
-        assert left() == [] and "serving at" in server.log
+        assert leftovers() == [] and "serving at" in server.log

@@ -56,7 +56,7 @@ def test_what_tritons_client_can_ask_and_is_not_supported_is_refused_not_ignored
             triton.load_model("digits")
         with pytest.raises(tritonclient.InferenceServerException, match="openapi.json"):
             triton.get_model_config("digits")
-        states = {(one["name"], one["state"]) for one in triton.get_model_repository_index()}
+        states = {(model["name"], model["state"]) for model in triton.get_model_repository_index()}
         assert states == {("digits", "READY"), ("table", "READY")}
 
 

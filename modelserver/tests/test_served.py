@@ -41,14 +41,14 @@ def served(models):
 
 @pytest.fixture
 def client(served):
-    with Client(served.url, deadline=PATIENCE) as one:
-        yield one
+    with Client(served.url, deadline=PATIENCE) as client:
+        yield client
 
 
 @pytest.fixture
 def http(served):
-    with httpx.Client(base_url=served.url, timeout=PATIENCE) as one:
-        yield one
+    with httpx.Client(base_url=served.url, timeout=PATIENCE) as http:
+        yield http
 
 
 def images(rows, seed=0):
@@ -74,10 +74,10 @@ def test_the_log_of_a_healthy_start_has_its_workers_and_versions_and_no_warning(
 
 def test_ten_lines_of_httpx_get_the_answer(http):
     rows = images(3)
-    told = http.post("/v2/models/digits/infer", json=as_json(rows) | {"id": "mine"}).raise_for_status()
-    (output,) = told.json()["outputs"]
-    assert (told.json()["model_version"], told.json()["id"], output["shape"]) == ("1", "mine", [3, 10])
-    assert told.headers["x-model-version"] == "1" and told.headers["x-request-id"]
+    response = http.post("/v2/models/digits/infer", json=as_json(rows) | {"id": "mine"}).raise_for_status()
+    (output,) = response.json()["outputs"]
+    assert (response.json()["model_version"], response.json()["id"], output["shape"]) == ("1", "mine", [3, 10])
+    assert response.headers["x-model-version"] == "1" and response.headers["x-request-id"]
     numpy.testing.assert_allclose(numpy.reshape(output["data"], (3, 10)), own_answer(1, rows), atol=1e-5)
 
 
@@ -86,14 +86,14 @@ def test_its_own_client_gets_arrays_and_the_version_and_hears_what_is_wrong(clie
     answer = client.infer("digits", {"image": rows.numpy()})
     numpy.testing.assert_allclose(answer["scores"], own_answer(answer.version, rows), atol=1e-5)
     assert answer.attempts == 1 and client.ready() and client.metadata()["name"] == "modelserver"
-    for call, status, said in (
+    for call, status, reason in (
         (lambda: client.infer("digits", {"image": rows.double().numpy()}), 400, "takes FP32"),
         (lambda: client.infer("digits", {"image": images(33).numpy()}), 400, "rows from 1 to 32"),
         (lambda: client.infer("digit", {"image": rows.numpy()}), 404, "there are: digits, table"),
         (lambda: client.infer("digits", {"image": rows.numpy()}, version=99), 404, "version '99'"),
         (lambda: client.metadata("../digits"), 404, "there is"),
     ):
-        with pytest.raises(ServingError, match=said) as refused:
+        with pytest.raises(ServingError, match=reason) as refused:
             call()
         assert refused.value.status == status and refused.value.attempts == 1
 
@@ -111,32 +111,32 @@ def test_its_own_client_gets_arrays_and_the_version_and_hears_what_is_wrong(clie
     ],
 )
 def test_every_refusal_has_the_protocols_form(http, method, path, status):
-    told = http.request(method, path)
-    assert told.status_code == status and set(told.json()) == {"error"} and told.headers["x-request-id"]
+    response = http.request(method, path)
+    assert response.status_code == status and set(response.json()) == {"error"} and response.headers["x-request-id"]
 
 
 def test_one_callers_fault_costs_no_other_the_answer(client, served):
     """An index that isn't there makes the whole batch fail: each request of it is tried again, alone."""
     good = numpy.array([1, 2])
     wanted = client.infer("table", {"token": good})["output"]
-    found, barrier = [], threading.Barrier(6)
+    answers, barrier = [], threading.Barrier(6)
 
-    def one(tokens):
+    def ask_ten_times(tokens):
         with Client(served.url, deadline=PATIENCE) as mine:
             barrier.wait()
             for _ in range(10):
                 try:
-                    found.append((tokens is good, mine.infer("table", {"token": tokens})["output"]))
+                    answers.append((tokens is good, mine.infer("table", {"token": tokens})["output"]))
                 except ServingError as error:
-                    found.append((tokens is good, error.status))
+                    answers.append((tokens is good, error.status))
 
-    threads = [threading.Thread(target=one, args=(t,)) for t in [good] * 4 + [numpy.array([99])] * 2]
+    threads = [threading.Thread(target=ask_ten_times, args=(t,)) for t in [good] * 4 + [numpy.array([99])] * 2]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 60
-    assert all(numpy.array_equal(answer, wanted) if right else answer == 500 for right, answer in found)
+    assert len(answers) == 60
+    assert all(numpy.array_equal(answer, wanted) if right else answer == 500 for right, answer in answers)
 
 
 def test_half_requests_and_what_is_no_http_leave_the_server_up(served, http):
@@ -152,11 +152,11 @@ def test_half_requests_and_what_is_no_http_leave_the_server_up(served, http):
         with socket.create_connection(("127.0.0.1", served.port), PATIENCE) as connection:
             connection.sendall(sent)
             connection.shutdown(socket.SHUT_WR)
-            told = connection.recv(65536)
-            assert not told or told.split()[1] in (b"400", b"431", b"413", b"404"), told
+            response = connection.recv(65536)
+            assert not response or response.split()[1] in (b"400", b"431", b"413", b"404"), response
     bomb = gzip.compress(bytes(10**8))
-    told = http.post("/v2/models/digits/infer", content=bomb, headers={"Content-Encoding": "gzip"})
-    assert told.status_code == 413 and "unpacked" in told.json()["error"]
+    response = http.post("/v2/models/digits/infer", content=bomb, headers={"Content-Encoding": "gzip"})
+    assert response.status_code == 413 and "unpacked" in response.json()["error"]
     assert http.get("/v2/health/ready").status_code == 200
 
 

@@ -40,10 +40,10 @@ def export(
     `example`: what `forward` takes, on the CPU: a tensor `(rows, …)`, several in order, or by name. Only shapes, dtypes
     and the range of values are taken from it: what is stored is drawn anew within that range, so none of your data is
     in the file. Tensors are named as `forward`'s arguments; `outputs` names the results ("output", or "output_0", …,
-    or a dict's keys, by default). Every output has a row for each row of the inputs. `labels`: of the places of the
-    first output. `scaling`: {input: what was done to raw data, in words}. `labelled`: (inputs `(n, …)`, int labels
-    `(n,)`) by which a server compares the next version's accuracy with this one's. `record`: how it was trained, values
-    that JSON has. `keep`: how many versions stay, the newest; one that is served or held at stays too.
+    or a dict's keys, by default). Every output has a row for each row of the inputs. `labels`: names of the
+    first output's places. `scaling`: {input: in words, what was done to raw data}. `labelled`: (inputs `(n, …)`, int
+    labels `(n,)`) by which a server compares the next version's accuracy with this one's. `record`: how it was trained,
+    values that JSON has. `keep`: how many versions stay, the newest; one that is served or held at stays too.
 
     The module is traced in `eval()` by `torch.export` with any number of rows, and is left as it was. The folder is
     written aside and renamed: it is there whole, or not at all. Loading an exported program runs code that is in it:

@@ -1,7 +1,7 @@
-"""Whose models are loaded: those that only you can have written.
+"""Which models are loaded: those that only you can have written.
 
 An exported program is code: PyTorch unpickles parts of a `.pt2` file and evaluates expressions in it, so loading one
-can run any command as you. A checksum can't tell who wrote it. What can is the file system: a folder that is yours and
+can run any command as you. A checksum can't tell who wrote it. The file system can: it knows a folder that is yours and
 that nobody else may write to, below folders of which the same is true. (sshd asks the same of `authorized_keys`.)
 """
 
@@ -19,9 +19,9 @@ class NotYours(PermissionError):
 def check_only_yours(path: Path) -> Path:
     """Return `path`, links resolved, when only you (or root) can change what is in it; else raise NotYours.
 
-    A folder or file: it, the files in it, and every folder above it are looked at. Above it a folder may also be one
-    in which nobody can rename others' files, such as /tmp. A group with you as its only member may write. Windows has
-    no such owners and modes: there nothing is looked at.
+    Looks at the folder or file, the files in it, and every folder above it. A folder above it may also be one in which
+    nobody can rename others' files, such as /tmp. A group with you as its only member may write. Windows has
+    no such owners and modes: nothing is checked on it.
     """
     path = Path(os.path.realpath(path))
     if os.name != "posix":

@@ -1,6 +1,6 @@
-"""Which version is served: the newest good one, or the one that you name. The word is a file beside the versions.
+"""Which version is served: the newest good one, or the one that a file beside the versions names.
 
-A file outlives the server: one that starts anew at night doesn't go forward again to what you rolled back from.
+The file outlives the server: one that starts anew at night stays at the version that you rolled back to.
 """
 
 import os

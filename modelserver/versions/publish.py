@@ -44,7 +44,7 @@ def written_aside(model: Path) -> Iterator[Path]:
 def publish(aside: Path) -> Path:
     """Write the checksums of `aside`, and rename it to the next version of its model; return the version's folder.
 
-    Of two processes that publish at once each gets a number of its own: a rename to a folder that is there fails.
+    Processes that publish at once get a number each: a rename to a folder that is there fails.
     """
     write_checksums(aside)
     for path in aside.iterdir():

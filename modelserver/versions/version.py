@@ -19,8 +19,8 @@ PROGRAM, ABOUT, EXAMPLES, LABELLED = "program.pt2", "version.json", "examples.np
 class Version:
     """A version of a model: its `model`'s name, its `number`, its `folder`, what its export wrote about it.
 
-    `labels`: of the places of its first output, () for none. `torch`: the release that exported it. `record`: of the
-    training, JSON's values. `labelled`: whether it brings examples with the right answers.
+    `labels`: names of the places of its first output, () for none. `torch`: the release that exported it. `record`: how
+    it was trained, values that JSON has. `labelled`: whether it brings examples with the right answers.
     """
 
     model: str

@@ -1,6 +1,7 @@
 """What `local_cluster` opens and must close: an event loop, the scheduler, the tasks' processes, a private folder."""
 
 import asyncio
+import logging
 import os
 import shutil
 import signal
@@ -25,6 +26,7 @@ from course.cluster.task.gpu_share import VARIABLE, gpus_of_tasks, visible_gpus
 from course.cluster.task.task import TaskSettings
 
 HOST = "127.0.0.1"
+_LOG = logging.getLogger(__name__)
 _SIGNALS = {"kill": "SIGTERM" if os.name == "nt" else "SIGKILL", "freeze": "SIGSTOP", "thaw": "SIGCONT"}
 
 
@@ -63,6 +65,7 @@ class LocalRuntime:
         self._starting = asyncio.current_task()
         where = {"host": HOST, "port": self._scheduler_port, "protocol": "tls"}
         self._scheduler = await LocalScheduler(self._dashboard, security=self.security, **where)
+        _LOG.info("the scheduler listens at %s; %d tasks start", self._scheduler.address, len(self.tasks))
         self._supervisor = Supervisor(self._scheduler, self._settings())
         await self._supervisor.start()
 
@@ -141,6 +144,8 @@ class LocalRuntime:
     async def _stop(self):
         if self._starting and not self._starting.done():  # an interrupt got local_cluster() while it waited
             self._starting.cancel()
+        if self._scheduler:
+            _LOG.info("the cluster at %s closes", self._scheduler.address)
         # The tasks first, and at once: a scheduler that closes waits for workers that say goodbye.
         if self._supervisor:
             await self._supervisor.stop()

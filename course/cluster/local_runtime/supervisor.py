@@ -6,6 +6,7 @@ that is stopped.)
 
 import asyncio
 import dataclasses
+import logging
 import signal
 import time
 from collections.abc import Callable
@@ -28,6 +29,7 @@ TASK_FROZEN = 2.5
 #: For the kernel to end a process that was killed: a machine that swaps is slow.
 KILLED_PROCESS_ENDS = 10.0
 
+_LOG = logging.getLogger(__name__)
 _DEATHS = 5  # deaths in a row before joining, after which a task is given up
 
 
@@ -46,6 +48,7 @@ class Supervisor:
         #: Called with the reason when a task is given up: work that waits for it would wait for ever.
         self.on_giving_up: Callable[[str], None] | None = None
         self._stopped_since: dict[str, float] = {}  # task -> when it was first seen stopped
+        self._lost: dict[str, Any] = {}  # task -> the handle of its last process whose end is in the log
         self._watching: asyncio.Task | None = None
         self._ended = False
         scheduler.add_plugin(_Joins(self._early_deaths))
@@ -69,6 +72,7 @@ class Supervisor:
         for name in names:
             self._given_up.pop(name, None)
             self._early_deaths[name] = 0
+            self._log_end(name, "is restarted: process %d is killed")
             self._processes[name].signal(signal.SIGKILL)
         await asyncio.gather(*map(self._replace, names))
         await self._joined(names)
@@ -106,10 +110,18 @@ class Supervisor:
             for name in self.settings:
                 if self._is_joined(name):
                     self._end_if_frozen(name)
-                elif name not in self._given_up and self._processes[name].exit_code() is not None:
+                elif name not in self._given_up and (code := self._processes[name].exit_code()) is not None:
+                    self._log_end(name, f"is lost: process %d ended, exit code {code}")
                     # where no process can be had: that counts, and the next look tries again
                     with suppress(RuntimeError, OSError):
                         await self._replace(name)
+
+    def _log_end(self, name, words):
+        """Log the end of the task's process, once: its end is seen at each look until another is started."""
+        process = self._processes[name]
+        if self._lost.get(name) is not process:
+            self._lost[name] = process
+            _LOG.info(f"%s {words}", name, process.pid)
 
     def _keep_port(self, name):
         """Give the task's successors its port: Dask ties pinned work to the address, not to the name."""
@@ -122,6 +134,7 @@ class Supervisor:
         if not _is_stopped(self._processes[name].pid):
             self._stopped_since.pop(name, None)
         elif time.monotonic() - self._stopped_since.setdefault(name, time.monotonic()) > TASK_FROZEN:
+            self._log_end(name, f"is lost: process %d was frozen for {TASK_FROZEN:g} s and is killed")
             self._processes[name].signal(signal.SIGKILL)
 
     async def _replace(self, name):
@@ -132,6 +145,7 @@ class Supervisor:
         self._early_deaths[name] += 1
         if self._early_deaths[name] > _DEATHS:
             self._given_up[name] = f"{name} ended {_DEATHS} times before it joined; {self._last_words(name)}"
+            _LOG.warning("%s", self._given_up[name])
             if self.on_giving_up:
                 self.on_giving_up(self._given_up[name])
         else:
@@ -143,9 +157,10 @@ class Supervisor:
         await asyncio.to_thread(self._start_process, name)  # the fork server may still be importing torch
 
     def _start_process(self, name):
-        self._processes[name] = launch(self.settings[name])
+        process = self._processes[name] = launch(self.settings[name])
+        _LOG.info("%s starts: process %d", name, process.pid)
         if self._ended:  # `stop` came between and cannot have seen this process
-            self._processes[name].signal(signal.SIGKILL)
+            process.signal(signal.SIGKILL)
 
     async def _ends(self, *processes):
         deadline = time.monotonic() + KILLED_PROCESS_ENDS
@@ -168,7 +183,9 @@ class _Joins(SchedulerPlugin):
         self._early_deaths = early_deaths
 
     def add_worker(self, scheduler, worker):
-        self._early_deaths[scheduler.workers[worker].name] = 0
+        member = scheduler.workers[worker]
+        self._early_deaths[member.name] = 0
+        _LOG.info("%s has joined at %s: process %d", member.name, worker, member.pid)
 
 
 def _is_stopped(pid):

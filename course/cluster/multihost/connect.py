@@ -1,6 +1,7 @@
 """`connect(spec, security="cluster.pem")`: the same `Cluster`, on tasks that were started elsewhere."""
 
 import asyncio
+import logging
 import re
 import time
 from collections.abc import Callable
@@ -15,14 +16,16 @@ from distributed.security import Security
 from course.cluster.certificates import Certificate, read_certificate
 from course.cluster.certificates import security as dask_security
 from course.cluster.cluster import Cluster
+from course.cluster.dask_log import quiet
 from course.cluster.executor import OpenWork
 from course.cluster.local_runtime.loop import LoopThread
 from course.cluster.multihost.handshake import other_versions
 from course.cluster.multihost.heartbeat import watch_scheduler
 from course.cluster.multihost.reachability import Refused, reach_within
 from course.cluster.spec import ClusterSpec, by_numbers
-from course.cluster.task.task import quiet
 from course.deadlines import CLIENT_CLOSES, CONNECT, SCHEDULER_SILENCE
+
+_LOG = logging.getLogger(__name__)
 
 
 def connect(
@@ -59,6 +62,7 @@ def connect(
                 )
             time.sleep(0.05)
         cluster = Cluster(client, runtime)
+        _LOG.info("connected to %s: %d tasks", address, len(cluster.tasks))
         undo.pop_all()
     return cluster
 

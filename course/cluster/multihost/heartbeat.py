@@ -5,6 +5,7 @@ heartbeats grow rarer as a cluster grows, and it looks at them after five minute
 """
 
 import asyncio
+import logging
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from course.cluster.executor import OpenWork
 from course.deadlines import CLIENT_ASKS_EVERY, SCHEDULER_SILENCE
 
+_LOG = logging.getLogger(__name__)
 #: Between two heartbeats of a task; a packet lost and sent again (0.2 s and more) costs no heartbeat.
 HEARTBEAT_EVERY = 0.5
 #: Without a heartbeat for so long, the scheduler counts a task out: four are missing, and a garbage collection is over.
@@ -60,14 +62,19 @@ class Watch(SchedulerPlugin):
     def __init__(self, scheduler: Scheduler, say: Callable[..., None]):
         self._scheduler, self._say = scheduler, say
         self._heard: dict[str, float] = {}  # address -> when it was last heard, by this process's monotonic clock
+        self._names: dict[str, str] = {}  # address -> the task there
 
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
         """Begin to watch the task at the address `worker`, which has just joined (Dask calls this)."""
         self._heard[worker] = time.monotonic()
+        self._names[worker] = str(scheduler.workers[worker].name)
+        _LOG.info("%s has joined at %s", self._names[worker], worker)
 
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
         """End it: the task has left (Dask calls this)."""
         self._heard.pop(worker, None)
+        if name := self._names.pop(worker, None):
+            _LOG.info("%s is gone: its connection from %s ended", name, worker)
 
     def heartbeat(self, name: str, id: str) -> dict[str, bool]:
         """Note a heartbeat; say whether the task `name` is on the list as the process that calls itself `id`."""
@@ -92,7 +99,8 @@ class Watch(SchedulerPlugin):
             last = now
             for address in list(self._heard):  # while one is taken from the list, another may leave it
                 if (silence := self.silence(address)) > TASK_SILENCE:
-                    name = self._scheduler.workers[address].name
+                    name = self._names.pop(address)
+                    _LOG.info("%s at %s has been silent for %.1f s: counted out", name, address, silence)
                     self._say(f"{name} has been silent for {silence:.1f} s: counted out", file=sys.stderr, flush=True)
                     # expected: the work that it had is not to blame, so it isn't given up after a few such events
                     await self._scheduler.remove_worker(address, stimulus_id=f"silent-{now}", expected=True)
@@ -115,6 +123,7 @@ async def watch_scheduler(
         if answered or we_stood_still:
             heard = time.monotonic()
     reason = f"the scheduler at {address} has not answered for {SCHEDULER_SILENCE:g} s; {advice}"
+    _LOG.info("%s", reason)
     work.close(reason)
     for state in list(client.futures.values()):  # what waits for the scheduler
         state.cancel(reason="scheduler-lost", msg=reason)

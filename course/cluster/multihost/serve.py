@@ -8,10 +8,10 @@ from contextlib import closing, contextmanager, suppress
 
 from distributed import Worker
 
+from course.cluster.dask_log import quiet
 from course.cluster.local_runtime.loop import LoopThread
 from course.cluster.multihost.task_process import run_member
 from course.cluster.multihost.which_task import Member
-from course.cluster.task.task import quiet
 from course.deadlines import TASK_LEAVES
 
 

@@ -1,6 +1,8 @@
 """A process of a cluster started by hand, from start to end: its scheduler where it has one, joining, joining again."""
 
 import asyncio
+import logging
+import os
 import tempfile
 from collections.abc import Callable
 from contextlib import asynccontextmanager
@@ -23,6 +25,8 @@ from course.cluster.task.gpu_share import VARIABLE, share_gpus
 from course.cluster.task.loop_errors import watch_errors
 from course.cluster.task.task import TaskSettings, root, serve_task, simulated, stop_signal, stopped_before
 
+_LOG = logging.getLogger(__name__)
+
 
 async def run_member(
     me: Member, stop: asyncio.Event | None, say: Callable[..., None], ready: Callable[[Worker], None] | None = None
@@ -33,6 +37,7 @@ async def run_member(
     RuntimeError with a sentence when the member could not start, or can't join.
     """
     watch_errors()
+    _LOG.info("%s starts: process %d", me.name, os.getpid())
     try:
         for address in me.listens_at:
             check_free(address)
@@ -62,6 +67,7 @@ async def _scheduler(me, say):
         scheduler = await TaskScheduler(me.spec, say, routes=me.routes, **listening)
     except (OSError, ValueError, RuntimeError) as error:  # the last is Dask's, around one of the others
         raise OSError(f"the scheduler cannot listen at {host}:{port}: {root(error)}") from error
+    _LOG.info("the scheduler listens at %s", scheduler.address)
     say(f"the scheduler listens; session target {scheduler.address}", flush=True)
     try:
         yield scheduler
@@ -94,6 +100,7 @@ async def join_again_and_again(
     """
 
     def joined(worker):
+        _LOG.info("%s has joined %s, listening at %s", me.name, me.session_target, worker.address)
         say(f"{me.name} listens at {worker.address}; session target {me.session_target}", flush=True)
         if ready:
             ready(worker)
@@ -103,7 +110,9 @@ async def join_again_and_again(
         for first in chain([True], repeat(False)):
             lost = await _joined_once(me, first, stop, say, join)
             if lost is None:
+                _LOG.info("%s leaves %s", me.name, me.session_target)
                 return
+            _LOG.info("%s %s; it tries for %g s to join again", me.name, lost, me.patience)
             say(f"{me.name} {lost}; it tries for {me.patience:g} s to join again", flush=True)
 
 

@@ -1,6 +1,7 @@
 """The scheduler of tasks that are started by hand: it answers their handshake and counts out those that are silent."""
 
 import asyncio
+import logging
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ from course.cluster.multihost.heartbeat import Watch
 from course.cluster.routes import RoutedPool, Routes
 from course.cluster.spec import ClusterSpec
 
+_LOG = logging.getLogger(__name__)
 #: A task heard this lately is alive: another process that wants its name is refused, not asked to wait.
 TASK_HEARD_LATELY = 1.5
 #: Work that is pinned to a task waits so long for it to come back.
@@ -60,6 +62,7 @@ class TaskScheduler(LocalScheduler):
         """Say whether the task `name` may join: {"refused": a sentence or None, "wait": may asking again help?}."""
         refused = other_versions(versions, ("this task", "the scheduler")) or self.unexpected(name, address)
         if refused:
+            _LOG.info("refused %s from %s: %s", name, address, refused)
             self.say(f"refused {name} from {address}: {refused}", file=sys.stderr, flush=True)
             return {"refused": refused, "wait": False}
         member = self.workers.get(self.aliases.get(name, ""))

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import logging
+import sys
 import time
 
 from distributed.client import AllExit
@@ -14,7 +15,7 @@ LOOP_PAUSES = 0.05
 
 
 _NOTHING_LEFT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
-_LOG = logging.getLogger("course.cluster")
+_LOG = logging.getLogger(__name__)
 _told_at: dict[int, float] = {}  # an error's number -> when it was said last
 
 
@@ -36,6 +37,7 @@ def _handle(loop, context):
     now = time.monotonic()
     if now - _told_at.get(error.errno, -REFUSAL_IS_REPEATED) >= REFUSAL_IS_REPEATED:
         _told_at[error.errno] = now
-        text = "this process can't take a connection: %s. It tries again; `ulimit -n` says how many files it may open."
-        _LOG.warning(text, error)
+        advice = "It tries again; `ulimit -n` says how many files it may open."
+        _LOG.info("this process can't take a connection: %s", error)
+        print(f"this process can't take a connection: {error}. {advice}", file=sys.stderr, flush=True)
     time.sleep(LOOP_PAUSES)  # the loop itself: what is open is served between two of these

@@ -2,7 +2,6 @@
 
 import asyncio
 import faulthandler
-import logging
 import os
 import signal
 import sys
@@ -17,6 +16,7 @@ from distributed import Worker
 from distributed.utils import parse_ports
 
 from course.cluster.certificates import Certificate, security
+from course.cluster.dask_log import quiet
 from course.cluster.routes import Routes
 from course.cluster.task.loop_errors import watch_errors
 from course.cluster.task.placement import Executors
@@ -31,7 +31,6 @@ WORKER_CLOSES = 2.0
 
 # Dask samples every stack 100 times a second for a dashboard page; here that would disturb what is being timed.
 _SETTINGS = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": f"{LOOP_KEEPS_UP_EVERY} s"}
-_ADVICE = "distributed.admin.large-graph-warning-threshold"
 
 
 @dataclass(frozen=True)
@@ -91,18 +90,6 @@ def run_task(settings: TaskSettings) -> int:
         print(f"{settings.name} cannot join {settings.scheduler}: {root(error)}")
         return 1
     return 0
-
-
-def quiet() -> None:
-    """Silence, in this process, Dask's log lines and its advice on large arguments, unless its user has set them.
-
-    They are for those who run clusters, and would stand between a notebook's cells.
-    """
-    if not (dask.config.get("logging", None) or dask.config.get("distributed.logging", None)):
-        for name in ("distributed", "distributed.client"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-    if dask.config.get(_ADVICE) == "10MB":
-        dask.config.set({_ADVICE: "1GB"})  # handing a slice of the data to a task is the lesson here, not a mistake
 
 
 def _write_to(log):

@@ -9,7 +9,7 @@ from modelserver.front.server import Settings, _config
 
 def test_the_packets_of_an_answer_do_not_wait_for_each_other():
     """Without TCP_NODELAY the second packet waits for the first one's receipt: 40 ms."""
-    found = []
+    connections, no_delay = [], []
 
     async def main():
         loop = asyncio.get_running_loop()
@@ -17,21 +17,21 @@ def test_the_packets_of_an_answer_do_not_wait_for_each_other():
         config.load()
         state = type("State", (), {"connections": set(), "tasks": set(), "default_headers": [], "total_requests": 0})()
 
-        def made():
-            found.append(Connection(config=config, server_state=state, app_state={}))
-            return found[-1]
+        def make_connection():
+            connections.append(Connection(config=config, server_state=state, app_state={}))
+            return connections[-1]
 
         with socket.create_server(("127.0.0.1", 0)) as listening:
-            server = await loop.create_server(made, sock=listening)
+            server = await loop.create_server(make_connection, sock=listening)
             _, writer = await asyncio.open_connection(*listening.getsockname())
-            while not (found and found[0].transport):
+            while not (connections and connections[0].transport):
                 await asyncio.sleep(0.001)
-            there = found[0].transport.get_extra_info("socket")
-            found.append(there.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            accepted = connections[0].transport.get_extra_info("socket")
+            no_delay.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             writer.close()
             await writer.wait_closed()
             server.close()
             await server.wait_closed()
 
     asyncio.run(main())
-    assert found[-1]
+    assert no_delay[0]

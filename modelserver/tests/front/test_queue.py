@@ -19,25 +19,25 @@ def pending(loop, program=1, rows=1, at=0):
 
 @pytest.fixture(scope="module")
 def loop():
-    made = asyncio.new_event_loop()
-    yield made
-    made.close()
+    event_loop = asyncio.new_event_loop()
+    yield event_loop
+    event_loop.close()
 
 
 @given(st.lists(st.tuples(st.integers(1, 2), st.integers(1, 8)), max_size=20))
-def test_each_request_is_in_one_batch_in_the_order_of_its_program(asked):
+def test_each_request_is_in_one_batch_in_the_order_of_its_program(requests):
     loop = asyncio.new_event_loop()
     queue = RequestQueue(100, 10_000, 8)
-    for at, (program, rows) in enumerate(asked):
+    for at, (program, rows) in enumerate(requests):
         queue.put(pending(loop, program, rows, at))
     taken = {1: [], 2: []}
     while (batch := queue.take({1, 2})) is not None:
-        assert 1 <= batch.rows == sum(one.request.rows for one in batch.pending) <= 8
+        assert 1 <= batch.rows == sum(waiting.request.rows for waiting in batch.pending) <= 8
         data = batch.data()
         assert sum(map(len, data)) == 2 * batch.rows
-        assert b"".join(data[: len(batch.pending)]) == b"".join(one.request.inputs[0] for one in batch.pending)
-        taken[batch.program] += [int(one.request.id) for one in batch.pending]
-    assert taken == {p: [at for at, (program, _) in enumerate(asked) if program == p] for p in (1, 2)}
+        assert b"".join(data[: len(batch.pending)]) == b"".join(waiting.request.inputs[0] for waiting in batch.pending)
+        taken[batch.program] += [int(waiting.request.id) for waiting in batch.pending]
+    assert taken == {p: [at for at, (program, _) in enumerate(requests) if program == p] for p in (1, 2)}
     assert queue.length == queue.bytes == 0
     loop.close()
 
@@ -71,10 +71,10 @@ def test_a_batch_that_lost_its_worker_goes_first_and_as_it_was(loop):
 
 def test_whose_caller_is_gone_is_not_computed(loop):
     queue = RequestQueue(9, 99, 8)
-    gone, there = pending(loop), pending(loop, rows=2)
-    queue.put(gone), queue.put(there)
+    gone, present = pending(loop), pending(loop, rows=2)
+    queue.put(gone), queue.put(present)
     gone.answer.cancel()
-    assert queue.take({1}).pending == [there]
+    assert queue.take({1}).pending == [present]
     queue.put(gone)
     assert queue.take({1}) is None and queue.length == 0
 
@@ -98,13 +98,13 @@ def test_what_no_batch_can_hold_is_refused_and_never_in_the_way(loop, rows):
 
 def test_callers_who_are_gone_take_no_place(loop):
     queue = RequestQueue(2, 99, 8)
-    gone, there = pending(loop), pending(loop, program=2, rows=2)
-    queue.put(gone), queue.put(there)
+    gone, present = pending(loop), pending(loop, program=2, rows=2)
+    queue.put(gone), queue.put(present)
     gone.answer.cancel()
     queue.forget_gone()
     assert queue.length == 1 and queue.bytes == 4
     queue.put(pending(loop))
-    assert queue.take({2}).pending == [there]
+    assert queue.take({2}).pending == [present]
 
 
 def test_a_lost_batch_whose_callers_are_all_gone_is_not_tried_again(loop):

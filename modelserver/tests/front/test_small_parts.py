@@ -42,14 +42,14 @@ def test_a_histogram_counts_all_up_to_each_bound_as_prometheus_wants():
     assert math.isnan(Histogram().percentile(50))
 
 
-@pytest.mark.parametrize("given_", [b"", b"Bearer", b"Bearer wrong", b"Basic word", b"Bearer word2", b"word"])
-def test_a_wrong_token_is_refused_everywhere_but_at_the_health(given_):
+@pytest.mark.parametrize("authorization", [b"", b"Bearer", b"Bearer wrong", b"Basic word", b"Bearer word2", b"word"])
+def test_a_wrong_token_is_refused_everywhere_but_at_the_health(authorization):
     access = Access("word")
     access.check("/v2", {b"authorization": b"Bearer word"})
     access.check("/v2", {b"authorization": b"bearer  word"})
     access.check("/v2/health/ready", {})
     with pytest.raises(Refused) as refused:
-        access.check("/v2", {b"authorization": given_})
+        access.check("/v2", {b"authorization": authorization})
     assert refused.value.status == 401
 
 
@@ -151,10 +151,10 @@ def test_bodies_that_are_not_whole_hold_no_more_than_their_limit_together():
 )
 def test_messages_come_through_in_whatever_pieces(messages, data):
     sent = [Message(kind, job, 7, 3, value) for kind, job, value in messages]
-    stream, found = b"".join(map(packed, sent)), []
-    parser = Parser(lambda message: found.append((message.kind, message.job, message.rows, bytes(message.data))))
+    stream, parsed = b"".join(map(packed, sent)), []
+    parser = Parser(lambda message: parsed.append((message.kind, message.job, message.rows, bytes(message.data))))
     while stream:
         size = data.draw(st.integers(1, len(stream)))
         parser.feed(stream[:size])
         stream = stream[size:]
-    assert found == [(one.kind, one.job, 3, one.data) for one in sent]
+    assert parsed == [(message_sent.kind, message_sent.job, 3, message_sent.data) for message_sent in sent]

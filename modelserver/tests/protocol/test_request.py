@@ -19,14 +19,14 @@ IMAGE = Signature((TensorSpec("x", "FP32", (2,)),), (TensorSpec("y", "FP32", (3,
 GOOD = {"name": "x", "shape": [2, 2], "datatype": "FP32", "data": [1, 2.5, 3, 4]}
 
 
-def asked(told, binary=b"", signature=IMAGE, largest=4, size=None):
-    head = json.dumps(told).encode()
+def parsed(message, binary=b"", signature=IMAGE, largest=4, size=None):
+    head = json.dumps(message).encode()
     return read_request(head + binary, len(head) if binary or size else None, signature, largest)
 
 
 def test_json_flat_or_nested_is_the_same_array():
-    flat = asked({"inputs": [GOOD]})
-    nested = asked({"inputs": [{**GOOD, "data": [[1, 2.5], [3, 4]]}]})
+    flat = parsed({"inputs": [GOOD]})
+    nested = parsed({"inputs": [{**GOOD, "data": [[1, 2.5], [3, 4]]}]})
     assert flat.rows == 2 and bytes(flat.inputs[0]) == bytes(nested.inputs[0])
     assert numpy.frombuffer(flat.inputs[0], "<f4").tolist() == [1, 2.5, 3, 4]
     assert flat.outputs == ((0, False),) and flat.id == ""
@@ -38,9 +38,9 @@ def test_binary_parts_come_in_the_order_of_the_inputs_in_the_request():
         {"name": "b", "shape": [2, 1], "datatype": "INT64", "parameters": {"binary_data_size": 16}},
         {"name": "a", "shape": [2], "datatype": "INT8", "parameters": {"binary_data_size": 2}},
     ]
-    found = asked({"inputs": inputs, "id": "7"}, numpy.array([5, -6]).tobytes() + b"\x01\xff", two)
-    assert [bytes(part) for part in found.inputs] == [b"\x01\xff", numpy.array([5, -6]).tobytes()]
-    assert found.id == "7"
+    request = parsed({"inputs": inputs, "id": "7"}, numpy.array([5, -6]).tobytes() + b"\x01\xff", two)
+    assert [bytes(part) for part in request.inputs] == [b"\x01\xff", numpy.array([5, -6]).tobytes()]
+    assert request.id == "7"
 
 
 @st.composite
@@ -48,12 +48,12 @@ def tensors(draw):
     name = draw(st.sampled_from(sorted(DATATYPES)))
     dtype, rows, width = DATATYPES[name], draw(st.integers(1, 3)), draw(st.integers(0, 3))
     if dtype.kind == "b":
-        one = st.booleans()
+        values_of_the_datatype = st.booleans()
     elif dtype.kind == "f":
-        one = st.floats(width=8 * dtype.itemsize, allow_nan=False, allow_infinity=False)
+        values_of_the_datatype = st.floats(width=8 * dtype.itemsize, allow_nan=False, allow_infinity=False)
     else:
-        one = st.integers(numpy.iinfo(dtype).min, numpy.iinfo(dtype).max)
-    values = draw(st.lists(one, min_size=rows * width, max_size=rows * width))
+        values_of_the_datatype = st.integers(numpy.iinfo(dtype).min, numpy.iinfo(dtype).max)
+    values = draw(st.lists(values_of_the_datatype, min_size=rows * width, max_size=rows * width))
     return name, numpy.array(values, dtype).reshape(rows, width)
 
 
@@ -62,16 +62,16 @@ def test_any_array_comes_through_a_request_and_an_answer_as_it_was(tensor, as_bi
     datatype, array = tensor
     spec = TensorSpec("x", datatype, array.shape[1:])
     signature = Signature((spec,), (spec,))
-    one = {"name": "x", "shape": list(array.shape), "datatype": datatype}
+    tensor_message = {"name": "x", "shape": list(array.shape), "datatype": datatype}
     if as_binary:
-        one["parameters"] = {"binary_data_size": array.nbytes}
+        tensor_message["parameters"] = {"binary_data_size": array.nbytes}
     else:
-        one["data"] = array.tolist()
-    told = {"inputs": [one], "parameters": {"binary_data_output": answered_binary}}
-    request = asked(told, array.tobytes() if as_binary else b"", signature, size=as_binary)
-    (found,) = split_rows(signature.inputs, request.rows, b"".join(request.inputs))
-    assert found.dtype == array.dtype and numpy.array_equal(found, array)
-    parts, size = response(Version("m", 3, None, signature), request, [found])
+        tensor_message["data"] = array.tolist()
+    message = {"inputs": [tensor_message], "parameters": {"binary_data_output": answered_binary}}
+    request = parsed(message, array.tobytes() if as_binary else b"", signature, size=as_binary)
+    (received,) = split_rows(signature.inputs, request.rows, b"".join(request.inputs))
+    assert received.dtype == array.dtype and numpy.array_equal(received, array)
+    parts, size = response(Version("m", 3, None, signature), request, [received])
     body = b"".join(parts)
     about = orjson.loads(body[:size] if size else body)
     (output,) = about["outputs"]
@@ -88,7 +88,7 @@ BINARY = {**X, "parameters": {"binary_data_size": 8}}
 
 
 @pytest.mark.parametrize(
-    "told, binary, said",
+    "message, binary, reason",
     [
         ([], b"", "no JSON object"),
         ({}, b"", "inputs: give a list of objects, one for each of x"),
@@ -148,10 +148,10 @@ BINARY = {**X, "parameters": {"binary_data_size": 8}}
         ),
     ],
 )
-def test_a_wrong_request_is_refused_with_the_argument_and_what_is_legal(told, binary, said):
+def test_a_wrong_request_is_refused_with_the_argument_and_what_is_legal(message, binary, reason):
     with pytest.raises(Refused) as refused:
-        asked(told, binary)
-    assert refused.value.status == 400 and said in refused.value.text
+        parsed(message, binary)
+    assert refused.value.status == 400 and reason in refused.value.text
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b'{"inputs": [NaN]}', b"\xff", b"[" * 5000, b'{"a":1}' + bytes(8)])
@@ -171,29 +171,29 @@ def test_a_head_that_is_longer_than_the_body_is_told_so():
 def test_a_number_that_its_datatype_does_not_hold_is_refused_and_not_converted(datatype, value):
     signature = Signature((TensorSpec("x", datatype, ()),), IMAGE.outputs)
     with pytest.raises(Refused):
-        asked({"inputs": [{"name": "x", "shape": [1], "datatype": datatype, "data": [value]}]}, signature=signature)
+        parsed({"inputs": [{"name": "x", "shape": [1], "datatype": datatype, "data": [value]}]}, signature=signature)
 
 
 def test_inputs_have_as_many_rows_as_each_other():
     two = Signature((TensorSpec("a", "INT8", ()), TensorSpec("b", "INT8", ())), IMAGE.outputs)
     inputs = [{"name": n, "shape": [r], "datatype": "INT8", "data": [0] * r} for n, r in (("a", 1), ("b", 2))]
     with pytest.raises(Refused, match="2 rows, and another input has 1"):
-        asked({"inputs": inputs}, signature=two)
+        parsed({"inputs": inputs}, signature=two)
 
 
 def test_a_byte_of_a_binary_bool_is_zero_or_one():
     signature = Signature((TensorSpec("x", "BOOL", ()),), IMAGE.outputs)
-    one = {"name": "x", "shape": [1], "datatype": "BOOL", "parameters": {"binary_data_size": 1}}
+    tensor = {"name": "x", "shape": [1], "datatype": "BOOL", "parameters": {"binary_data_size": 1}}
     with pytest.raises(Refused, match="0 or 1"):
-        asked({"inputs": [one]}, b"\x02", signature)
+        parsed({"inputs": [tensor]}, b"\x02", signature)
 
 
 def test_an_answer_that_json_has_no_number_for_says_to_ask_for_binary():
     version, array = Version("m", 1, None, IMAGE), numpy.array([[1, math.nan, 2]], "f4")
     with pytest.raises(Refused, match="binary_data_output") as refused:
-        response(version, asked({"inputs": [GOOD]}), [array])
+        response(version, parsed({"inputs": [GOOD]}), [array])
     assert refused.value.status == 422
-    binary = asked({"inputs": [GOOD], "parameters": {"binary_data_output": True}})
+    binary = parsed({"inputs": [GOOD], "parameters": {"binary_data_output": True}})
     parts, _ = response(version, binary, [array])
     assert bytes(parts[1]) == array.tobytes()
 
@@ -220,9 +220,13 @@ OBJECTS = st.recursive(
     OBJECTS,
     st.binary(max_size=9),
 )
-def test_nothing_but_a_refusal_comes_of_any_other_request(told, one, binary):
-    for request in (told, {**told, "inputs": [one]}, {"inputs": [{**X, **(one if isinstance(one, dict) else {})}]}):
+def test_nothing_but_a_refusal_comes_of_any_other_request(head, tensor, binary):
+    for request in (
+        head,
+        {**head, "inputs": [tensor]},
+        {"inputs": [{**X, **(tensor if isinstance(tensor, dict) else {})}]},
+    ):
         try:
-            asked(request, binary)
+            parsed(request, binary)
         except Refused as refusal:
             assert refusal.status == 400 and len(refusal.text) > 10

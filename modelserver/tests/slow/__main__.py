@@ -56,7 +56,7 @@ def _soaked(served, minutes):
         while time.monotonic() < ends:
             time.sleep(min(5.0, 6 * minutes))
             every = [psutil.Process(served.process.pid), *served.workers()]
-            sizes.append(sum(one.memory_info().rss for one in every) / 1e6)
+            sizes.append(sum(process.memory_info().rss for process in every) / 1e6)
     third = len(sizes) // 3
     middle, last = statistics.median(sizes[third : 2 * third]), statistics.median(sizes[2 * third :])
     failed = callers.outcome.failed

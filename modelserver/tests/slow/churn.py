@@ -94,12 +94,12 @@ def _up(client, served):
     """Return the workers' processes; [] while the server says that one of them can't answer yet."""
     text = client.text("/metrics")
     counted = int(next(line.split()[1] for line in text.splitlines() if line.startswith("serving_workers ")))
-    alive = [one for one in served.workers() if one.status() != psutil.STATUS_ZOMBIE]
+    alive = [process for process in served.workers() if process.status() != psutil.STATUS_ZOMBIE]
     return alive if counted == len(alive) else []
 
 
-def _until(condition, what):
+def _until(condition, awaited):
     ends = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < ends, f"no {what} in {PATIENCE:g} s"
+        assert time.monotonic() < ends, f"no {awaited} in {PATIENCE:g} s"
         time.sleep(0.02)

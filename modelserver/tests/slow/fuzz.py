@@ -49,13 +49,13 @@ def binary_requests(draw, name="image", row=784):
     size = 4 * row * max(rows, 0)
     data = draw(st.binary(min_size=4, max_size=8)) * (size // 4 or 1)
     data = data[: max(0, min(size + draw(off), 4 * size + 8))]
-    one = {"name": draw(st.sampled_from([name] * 9 + ["", "x"])), "shape": [rows, row], "datatype": "FP32"}
-    one["parameters"] = {"binary_data_size": size + draw(off)}
-    told = {
-        "inputs": [one] * draw(st.sampled_from([1] * 9 + [2])),
+    tensor = {"name": draw(st.sampled_from([name] * 9 + ["", "x"])), "shape": [rows, row], "datatype": "FP32"}
+    tensor["parameters"] = {"binary_data_size": size + draw(off)}
+    message = {
+        "inputs": [tensor] * draw(st.sampled_from([1] * 9 + [2])),
         "parameters": {"binary_data_output": draw(st.booleans())},
     }
-    head = json.dumps(told).encode()
+    head = json.dumps(message).encode()
     cut = draw(st.sampled_from([len(head)] * 16 + [0, 1, len(head) + 1, 10**10]))
     headers = {"Inference-Header-Content-Length": draw(st.sampled_from([str(cut)] * 16 + ["-1", "", "x", "1e3"]))}
     return head + data, headers
@@ -70,10 +70,10 @@ def binary_part(url, model, count):
         @given(binary_requests())
         def send(request):
             body, headers = request
-            told = client.post(f"/v2/models/{model}/infer", content=body, headers=headers)
-            statuses[told.status_code] = statuses.get(told.status_code, 0) + 1
-            assert told.status_code in (200, 400, 413, 422), told.text
-            assert told.status_code == 200 or set(told.json()) == {"error"}
+            response = client.post(f"/v2/models/{model}/infer", content=body, headers=headers)
+            statuses[response.status_code] = statuses.get(response.status_code, 0) + 1
+            assert response.status_code in (200, 400, 413, 422), response.text
+            assert response.status_code == 200 or set(response.json()) == {"error"}
 
         send()
     return statuses

@@ -23,9 +23,9 @@ def weights(data, mark):
     """A weight that is said to be pickled, and is."""
 
     def pickled(config):
-        told = json.loads(config)
-        next(iter(told["config"].values()))["use_pickle"] = True
-        return json.dumps(told).encode()
+        parsed = json.loads(config)
+        next(iter(parsed["config"].values()))["use_pickle"] = True
+        return json.dumps(parsed).encode()
 
     command = {r"data/weights/weight_0$": lambda _: pickle.dumps(_Command(mark))}
     return _rewritten(data, {r"weights_config\.json$": pickled} | command)
@@ -40,9 +40,9 @@ def guards(data, mark):
     """A condition on the inputs: the text is compiled, and run with each batch."""
 
     def added(program):
-        told = json.loads(program)
-        told["guards_code"] = [f"__import__('os').system('touch {mark}') == 0"]
-        return json.dumps(told).encode()
+        parsed = json.loads(program)
+        parsed["guards_code"] = [f"__import__('os').system('touch {mark}') == 0"]
+        return json.dumps(parsed).encode()
 
     return _rewritten(data, {r"models/model\.json$": added})
 
@@ -59,8 +59,8 @@ def symbols(data, mark):
 
 def _rewritten(data, changes):
     """Return the archive `data` with the content of each path that a pattern of `changes` finds put through it."""
-    made, done = io.BytesIO(), 0
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(made, "w") as new:
+    rewritten, done = io.BytesIO(), 0
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(rewritten, "w") as new:
         for name in old.namelist():
             content = old.read(name)
             for pattern, change in changes.items():
@@ -68,4 +68,4 @@ def _rewritten(data, changes):
                     content, done = change(content), done + 1
             new.writestr(name, content)
     assert done == len(changes), f"this torch lays an archive out in another way: {old.namelist()}"
-    return made.getvalue()
+    return rewritten.getvalue()

@@ -42,14 +42,14 @@ def hostile(request, honest, tmp_path):
     (folder / "program.pt2").write_bytes(request.param((honest / "program.pt2").read_bytes(), mark))
     (folder / NAME).unlink()
     write_checksums(folder)
-    for one in (folder, folder.parent, folder.parent.parent):
-        one.chmod(0o755)
+    for path in (folder, folder.parent, folder.parent.parent):
+        path.chmod(0o755)
     return folder, mark
 
 
-def read_and_load(folder, error, said):
+def read_and_load(folder, error, reason):
     for way in (read_version, lambda folder: load(str(folder), "cpu", None, 4)):
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=reason):
             way(folder)
 
 
@@ -100,10 +100,10 @@ def test_one_that_another_user_owns_is_not_loaded(hostile, monkeypatch):
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("what", ["program.pt2", "the version", "the model"])
-def test_one_that_a_link_leads_to_is_not_loaded(hostile, tmp_path, what):
+@pytest.mark.parametrize("part", ["program.pt2", "the version", "the model"])
+def test_one_that_a_link_leads_to_is_not_loaded(hostile, tmp_path, part):
     folder, mark = hostile
-    linked = {"program.pt2": folder / "program.pt2", "the version": folder, "the model": folder.parent}[what]
+    linked = {"program.pt2": folder / "program.pt2", "the version": folder, "the model": folder.parent}[part]
     linked.rename(tmp_path / "elsewhere")
     linked.symlink_to(tmp_path / "elsewhere")
     read_and_load(folder, NotYours, "it is a link")

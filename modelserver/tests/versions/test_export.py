@@ -8,7 +8,6 @@ import numpy
 import pytest
 import torch
 
-from course.devices import simulated_gpus
 from modelserver import export, read_version
 from modelserver.compute.program import load
 from modelserver.tests.served import Digits, export_digits
@@ -41,8 +40,8 @@ def test_a_version_says_what_goes_in_and_what_comes_out(digits):
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 64])
 def test_the_program_takes_any_number_of_rows_and_answers_as_the_module_does(digits, rows):
-    program, found = load(str(digits.folder), "cpu", None, 64)
-    assert found == {"difference": "", "accuracy": None, "own": None}
+    program, comparison = load(str(digits.folder), "cpu", None, 64)
+    assert comparison == {"difference": "", "accuracy": None, "own": None}
     images = torch.rand(rows, 784, generator=torch.Generator().manual_seed(1))
     (answer,) = program.run(rows, bytearray(images.numpy().tobytes()))
     with torch.no_grad():
@@ -51,10 +50,11 @@ def test_the_program_takes_any_number_of_rows_and_answers_as_the_module_does(dig
 
 @pytest.mark.parametrize("device", ["/gpu:1", "cuda:1"])
 def test_a_program_that_was_exported_on_the_cpu_answers_on_another_device(digits, device):
+    simgpu = pytest.importorskip("simgpu")
     images = torch.rand(3, 784, generator=torch.Generator().manual_seed(1))
-    with simulated_gpus(2):
-        program, found = load(str(digits.folder), device, None, 4)
-        assert found["difference"] == "" and program.device == "cuda:1"
+    with simgpu.simulated_gpus(2):
+        program, comparison = load(str(digits.folder), device, None, 4)
+        assert comparison["difference"] == "" and program.device == "cuda:1"
         (answer,) = program.run(3, bytearray(images.numpy().tobytes()))
     with torch.no_grad():
         numpy.testing.assert_allclose(answer, Digits(0)(images).numpy(), atol=1e-5)
@@ -118,7 +118,7 @@ class Sums(torch.nn.Module):
 
 
 @pytest.mark.parametrize(
-    "module, example, more, said",
+    "module, example, more, reason",
     [
         (Batchwise(), torch.rand(2, 3), {}, "depends on the rows beside it"),
         (Fixed(), torch.rand(2, 3), {}, "can't trace it for any number of rows"),
@@ -134,8 +134,8 @@ class Sums(torch.nn.Module):
         (Doubled(), torch.rand(2, 3), {"labelled": (torch.rand(2, 4), torch.tensor([0, 1]))}, "float32(n, 3)"),
     ],
 )
-def test_what_cannot_be_served_is_refused_with_the_way_out(tmp_path, module, example, more, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
+def test_what_cannot_be_served_is_refused_with_the_way_out(tmp_path, module, example, more, reason):
+    with pytest.raises(ValueError, match=re.escape(reason)):
         export(module, example, tmp_path, **{"name": "m", **more})
     assert numbers(tmp_path / "m") == []
 
@@ -186,8 +186,8 @@ def test_answers_other_than_the_recorded_ones_are_found(tmp_path):
     arrays["out.output"][5, 2] += 0.001
     numpy.savez(version.folder / "examples.npz", **arrays)
     _sign_again(version.folder)
-    _, found = load(str(version.folder), "cpu", None, 4)
-    assert found["difference"].startswith("output[5, 2] of its own examples is")
+    _, comparison = load(str(version.folder), "cpu", None, 4)
+    assert comparison["difference"].startswith("output[5, 2] of its own examples is")
 
 
 def test_accuracy_is_the_share_of_labelled_examples_that_are_right(tmp_path):

@@ -11,12 +11,12 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="owners and modes are
 
 @pytest.fixture
 def folder(tmp_path):
-    made = tmp_path / "models" / "m" / "1"
-    made.mkdir(parents=True)
-    (made / "file").touch()
-    for path in (made, made.parent, made.parent.parent):
+    version = tmp_path / "models" / "m" / "1"
+    version.mkdir(parents=True)
+    (version / "file").touch()
+    for path in (version, version.parent, version.parent.parent):
         path.chmod(0o755)
-    return made
+    return version
 
 
 def test_a_folder_of_your_own_is_let_in(folder):

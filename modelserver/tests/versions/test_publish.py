@@ -23,21 +23,21 @@ def model(tmp_path):
 
 
 def test_exporters_at_once_get_a_version_each(model):
-    barrier, made = threading.Barrier(8), []
+    barrier, published = threading.Barrier(8), []
 
-    def one(at):
+    def export_one(at):
         with written_aside(model) as aside:
             (aside / "file").write_text(str(at))
             barrier.wait()
-            made.append((publish(aside), at))
+            published.append((publish(aside), at))
 
-    threads = [threading.Thread(target=one, args=(at,)) for at in range(8)]
+    threads = [threading.Thread(target=export_one, args=(at,)) for at in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(int(folder.name) for folder, _ in made) == numbers(model) == list(range(1, 9))
-    assert all(verified_files(folder, ("file",)) == {"file": str(at).encode()} for folder, at in made)
+    assert sorted(int(folder.name) for folder, _ in published) == numbers(model) == list(range(1, 9))
+    assert all(verified_files(folder, ("file",)) == {"file": str(at).encode()} for folder, at in published)
 
 
 def test_a_version_that_failed_on_the_way_never_appears(model):
@@ -69,9 +69,9 @@ def test_folders_are_not_writable_by_others_whatever_the_umask(tmp_path):
 def test_what_the_list_does_not_name_or_names_wrongly_is_damage(model):
     folder = written(model)
 
-    def damaged(said):
+    def damaged(reason):
         for way in (verified_names, lambda folder: verified_files(folder, ("file",))):
-            with pytest.raises(DamagedVersion, match=said):
+            with pytest.raises(DamagedVersion, match=reason):
                 way(folder)
 
     assert verified_files(folder, ("file",)) == {"file": b"x"} and verified_names(folder) == ["file"]

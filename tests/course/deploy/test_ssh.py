@@ -3,6 +3,7 @@
 import functools
 import logging
 import os
+import shlex
 import socket
 import sys
 import time
@@ -37,7 +38,7 @@ WORKER = "/job:worker/task:0"
 )
 def test_who_is_not_let_in_by_ssh_hears_the_next_step(sshd, change, words, tmp_path):
     bare = tmp_path / "python"  # one that has no packages
-    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    bare.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S "$@"\n')
     bare.chmod(0o755)
     places = {"stranger": sshd.stranger, "bare": str(bare)}
     options = sshd.options | {name: places.get(str(value), value) for name, value in change.items()}

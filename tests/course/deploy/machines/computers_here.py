@@ -5,6 +5,7 @@ the image's; `curl` notes what it was told. Bubblewrap lets a script write to th
 """
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -45,7 +46,7 @@ class Computer:
         commands.mkdir(parents=True)
         (self.folder / "pull").write_text(str(pull))
         (self.folder / "script").write_text(script)
-        docker = _DOCKER.format(python=sys.executable)
+        docker = _DOCKER.format(python=shlex.quote(sys.executable))
         for name, text in (("shutdown", _SHUTDOWN), ("curl", _CURL), ("docker", docker)):
             (commands / name).write_text(text)
             (commands / name).chmod(0o755)

@@ -1,0 +1,49 @@
+"""The watcher without workers: which versions it takes up, and what it logs."""
+
+import asyncio
+import logging
+
+import torch
+
+from modelserver import export
+from modelserver.front.metrics import Metrics
+from modelserver.front.models import Models
+from modelserver.front.watcher import Watcher
+
+
+class Pool:
+    """A pool whose workers load every version, and find it as it was exported."""
+
+    async def judge(self, folder, judged_by):
+        return int(folder.name), {"difference": "", "accuracy": None, "own": None}
+
+    async def share(self, program, folder):
+        pass
+
+    def unload(self, program):
+        raise AssertionError("nothing that was taken up is unloaded here")
+
+
+def test_a_broken_version_is_one_error_in_the_log_and_the_one_before_stays(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(logging.getLogger("modelserver"), "propagate", True)
+    metrics = Metrics()
+    models = Models(Pool(), metrics, 0.02)
+    watcher = Watcher(tmp_path, models, metrics)
+
+    def logged():
+        """Look twice; return what was logged: the second look finds nothing new."""
+        caplog.clear()
+        for _ in range(2):
+            asyncio.run(watcher.look())
+        return [(record.levelname, record.message) for record in caplog.records]
+
+    with caplog.at_level(logging.INFO, "modelserver"):
+        export(torch.nn.Linear(3, 2), torch.ones(2, 3), tmp_path, name="m")
+        assert logged() == [("INFO", "m version 1 is served")]
+        program = export(torch.nn.Linear(3, 2), torch.ones(2, 3), tmp_path, name="m").folder / "program.pt2"
+        program.write_bytes(program.read_bytes()[:-1])
+        ((level, message),) = logged()
+    assert level == "ERROR" and message.startswith("m version 2 is refused, version 1 stays: ")
+    assert "program.pt2: its SHA-256 is not the one" in message and "\n" not in message
+    assert metrics.refused == {"m": 1} and models.find("m").version.number == 1
+    models.close()

@@ -20,7 +20,7 @@ _INPUT = 11  # radius of an input's circle
 class Node:
     """What the program reads or makes: `name`, the `text` in its box, its `device`, the `column` of its op.
 
-    A `given` node is an input: it stands before the column of the op that reads it first.
+    A node that `is_input` stands before the column of the op that reads it first.
     """
 
     name: str

@@ -56,7 +56,7 @@ class CourseMap(Exhibit):
     def data(self) -> dict[str, Any]:
         """Return the stations, what the formula needs, and the sliders' stops."""
         stations = [
-            asdict(station) | {"chapter": asdict(seen)} for station, seen in zip(STATIONS, CHAPTERS, strict=True)
+            asdict(station) | {"chapter": asdict(chapter)} for station, chapter in zip(STATIONS, CHAPTERS, strict=True)
         ]
         devices = [[d.name, d.description, round(d.memory / 2**30, 1), d.simulated] for d in self.devices]
         return {"stations": stations, "limit": LIMIT, "seen": REFERENCE_CORES, "devices": devices, "stops": _STOPS}
@@ -89,5 +89,5 @@ def _bars(result):
         axes.set_xlim(0, max(LIMIT * 1.25, max(item.seconds for item in result) * 1.12))
         axes.set_xlabel("seconds to run all cells (estimated)")
     longest = max(result, key=lambda item: item.seconds)
-    told = f"Longest, estimated: {longest.chapter.name}, {longest.seconds:.0f} s; the limit is {LIMIT} s."
-    return picture(drawn, told)
+    alt = f"Longest, estimated: {longest.chapter.name}, {longest.seconds:.0f} s; the limit is {LIMIT} s."
+    return picture(drawn, alt)

@@ -91,7 +91,9 @@ class Dashboard(Exhibit, Hook):
             "small": small,
             "sentence": sentence,
             "limit": result.limit,
-            "losses": {who: _losses(rows[rows["worker"] == who]) for who in sorted(set(rows["worker"].tolist()))},
+            "losses": {
+                worker: _losses(rows[rows["worker"] == worker]) for worker in sorted(set(rows["worker"].tolist()))
+            },
             "staleness": [round(share, 4) for share in shares],
             "more": len(shares) > _LATEST,
             "rates": _rates(rows),
@@ -100,11 +102,11 @@ class Dashboard(Exhibit, Hook):
     def draw(self, result: Watch) -> Picture:
         """Return losses and staleness, under the headline."""
         figure, small, sentence = _words(result, self.title)
-        said = f"{figure}; {small}. {sentence}".strip()
+        alt = f"{figure}; {small}. {sentence}".strip()
         if not len(result.history):
-            return draw.html(f'<p class="note">{_WORDS}</p>', said)
+            return draw.html(f'<p class="note">{_WORDS}</p>', alt)
         shown = draw.training(result.history, figure, alt=f"{small}. {sentence}")
-        return draw.html(f'<p class="note">{small}. {sentence}</p>{shown.html}', said)
+        return draw.html(f'<p class="note">{small}. {sentence}</p>{shown.html}', alt)
 
     def _grew(self, watch):
         busy = {} if watch.ended else {"busy": watch.fraction}
@@ -147,12 +149,12 @@ def _words(watch, title):
         whole = f"{watch.step / watch.seconds:,.0f} a second, " if watch.seconds else ""
         small = f"{in_words(watch.seconds)}; {whole}{ages}"
     else:
-        left = "the time left is not known yet" if watch.remaining is None else f"{watch.remaining:,.0f} s left"
-        small = f"{watch.rate:,.0f} a second; {left}; {ages}" if watch.rate else f"{left}; {ages}"
-    said = [f"Stopped: {watch.stopped_by}."] if watch.stopped_by else []
-    told = [event for event in watch.events if event.what != "checkpoint saved"][-3:]
-    said += [f"At update {event.step:,}: {event.task.removeprefix('/job:')} {event.what}." for event in told]
-    return figure, small, " ".join(said)
+        remaining = "the time left is not known yet" if watch.remaining is None else f"{watch.remaining:,.0f} s left"
+        small = f"{watch.rate:,.0f} a second; {remaining}; {ages}" if watch.rate else f"{remaining}; {ages}"
+    sentences = [f"Stopped: {watch.stopped_by}."] if watch.stopped_by else []
+    latest = [event for event in watch.events if event.what != "checkpoint saved"][-3:]
+    sentences += [f"At update {event.step:,}: {event.task.removeprefix('/job:')} {event.what}." for event in latest]
+    return figure, small, " ".join(sentences)
 
 
 def _shares(staleness):

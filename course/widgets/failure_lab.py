@@ -103,11 +103,11 @@ class FailureLab(TrainingExhibit):
         history, events = result.history, list(result.events)
         hits = aftermath(history, events)
         last = until or _last(history, events)
-        own = {int(who): history[history["worker"] == who] for who in sorted(set(history["worker"].tolist()))}
+        own = {int(worker): history[history["worker"] == worker] for worker in sorted(set(history["worker"].tolist()))}
         lines = _lines(result, hits)
         struck = sorted((event for event in events if event.what in HITS), key=lambda event: event.seconds)
         about = {id(event): _after(hit) for event, hit in zip(struck, hits, strict=True)}
-        said = [event for event in events if "saved" not in event.what]
+        shown = [event for event in events if "saved" not in event.what]
         saved = [event for event in events if "saved" in event.what and event.seconds <= last]
         return {
             "finding": _title(hits),
@@ -115,13 +115,13 @@ class FailureLab(TrainingExhibit):
             "alt": " ".join([f"{_title(hits)}.", *lines]),
             "until": round(last, 3),
             "lives": {task: _rounded(stretches) for task, stretches in self._lives(result, last).items()},
-            "losses": {who: _pairs(rows, rows["loss"]) for who, rows in own.items()},
-            "late": {who: _pairs(rows, rows["step"] - 1 - rows["version"]) for who, rows in own.items()},
+            "losses": {worker: _pairs(rows, rows["loss"]) for worker, rows in own.items()},
+            "late": {worker: _pairs(rows, rows["step"] - 1 - rows["version"]) for worker, rows in own.items()},
             "versions": _pairs(history, history["step"]),
             "saved": [[round(event.seconds, 3), event.step] for event in saved],
             "events": [
                 [round(event.seconds, 3), event.what, event.task, event.step, words_of(event), about.get(id(event), "")]
-                for event in said
+                for event in shown
             ],
         }
 
@@ -152,10 +152,10 @@ class FailureLab(TrainingExhibit):
         rehearsal, of = self._rehearsal, self.state()
         try:
             self.act(action, task)
-            said = ""
+            problem = ""
         except (OSError, RuntimeError, ValueError) as error:
-            said = str(error)
-        self._tell({"said": said})
+            problem = str(error)
+        self._tell({"said": problem})
         if rehearsal is not None:
             self._tell_progress(rehearsal, of)
 
@@ -172,8 +172,8 @@ class FailureLab(TrainingExhibit):
             return
         about = {"settings": of, "busy": min(1.0, rehearsal.seconds / of["seconds"])}
         record = rehearsal.record
-        known = {"answer": self.answer(record, rehearsal.seconds)} if record.rows or record.events else {}
-        self._tell({**about, **known})
+        answer = {"answer": self.answer(record, rehearsal.seconds)} if record.rows or record.events else {}
+        self._tell({**about, **answer})
 
 
 def _pairs(rows, values):
@@ -184,13 +184,13 @@ def _pairs(rows, values):
 
 
 def _rounded(stretches):
-    return [[round(begin, 3), round(end, 3), what] for begin, end, what in stretches]
+    return [[round(begin, 3), round(end, 3), state] for begin, end, state in stretches]
 
 
 def _last(history, events):
     """Return the second after which nothing is known; a checkpoint at the end is nothing to look at."""
-    said = [event.seconds for event in events if "saved" not in event.what]
-    return max([*history["applied"][-1:].tolist(), *said, 1e-3])
+    seconds = [event.seconds for event in events if "saved" not in event.what]
+    return max([*history["applied"][-1:].tolist(), *seconds, 1e-3])
 
 
 def _lines(result, hits):

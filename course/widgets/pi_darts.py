@@ -101,8 +101,8 @@ class PiDarts(Exhibit):
         if self.streams == "own" or self.servers == 1:
             return shown
         alone = result.estimate.samples // self.servers
-        said = f"{self.servers} servers threw the same {alone:,} darts: the band claims too little."
-        return draw.html(f"<p>{said}</p>{shown.html}", f"{said} {shown.alt}")
+        warning = f"{self.servers} servers threw the same {alone:,} darts: the band claims too little."
+        return draw.html(f"<p>{warning}</p>{shown.html}", f"{warning} {shown.alt}")
 
 
 def _counts(most):
@@ -136,4 +136,7 @@ def _bytes(x, y):
 
 
 def _numbers(estimates):
-    return [[one.samples, float(f"{one.value:.9g}"), float(f"{one.standard_error:.4g}")] for one in estimates]
+    return [
+        [estimate.samples, float(f"{estimate.value:.9g}"), float(f"{estimate.standard_error:.4g}")]
+        for estimate in estimates
+    ]

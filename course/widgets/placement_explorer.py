@@ -65,7 +65,9 @@ class PlacementExplorer(Exhibit):
         """Put the op that makes the value `makes` on `device`; returns the explorer. Raises ValueError for no op."""
         if makes not in _MAKES:
             raise ValueError(f"move({makes!r}): the ops make {', '.join(_MAKES)}; name one of these values.")
-        return self.update(placement=[device if one == makes else now for one, now in zip(*self._pairs(), strict=True)])
+        return self.update(
+            placement=[device if value == makes else current for value, current in zip(*self._pairs(), strict=True)]
+        )
 
     def find_best(self) -> "PlacementExplorer":
         """Choose the placement that takes the least modelled time; returns the explorer."""
@@ -89,9 +91,9 @@ class PlacementExplorer(Exhibit):
     def data(self) -> dict[str, Any]:
         """Return the program, and the figures of every size and model."""
         steps = [[step.makes, step.code, step.reads] for step in (*PROGRAM, READ)]
-        known = {model: {width: figures(width, model) for width in WIDTHS} for model in MODELS}
+        by_model = {model: {width: figures(width, model) for width in WIDTHS} for model in MODELS}
         labels = {model: replay(self.placement, WIDTHS[0], model).label for model in MODELS}
-        return {"steps": steps, "devices": DEVICES, "widths": WIDTHS, "figures": known, "labels": labels}
+        return {"steps": steps, "devices": DEVICES, "widths": WIDTHS, "figures": by_model, "labels": labels}
 
     def draw(self, result: Placed) -> Picture:
         """Return the modelled seconds in large, the graph of the ops, and below it who was busy when."""
@@ -132,8 +134,8 @@ def _finding(run):
     if not run.moves:
         return "Nothing moves: the CPU works alone"
     copying, waiting = (  # a copy between two GPUs is a span of each
-        sum(stop - start for start, stop in {(span.start, span.stop) for span in run.spans if span.what == what})
-        for what in ("copy", "wait")
+        sum(stop - start for start, stop in {(span.start, span.stop) for span in run.spans if span.what == kind})
+        for kind in ("copy", "wait")
     )
     return f"Copies take {copying / run.seconds:.0%} of the time; the host waits {waiting / run.seconds:.0%} of it"
 

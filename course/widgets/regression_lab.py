@@ -48,10 +48,10 @@ class TrainingExhibit(Exhibit):
 
     def stored(self) -> list:
         """Return the last training, if there is one; while outputs are made to be stored, also those of the grid."""
-        made = [] if self.result is None else [(self._of, self.answer(self.result))]
+        own = [] if self.result is None else [(self._of, self.answer(self.result))]
         if not os.environ.get(STATIC_TWINS):
-            return made  # others take processes, and a reader's cell would wait for them
-        return made + [one for one in super().stored() if {**self.state(), **one[0]} != self._of]
+            return own  # others take processes, and a reader's cell would wait for them
+        return own + [pair for pair in super().stored() if {**self.state(), **pair[0]} != self._of]
 
     def cluster(self) -> Cluster:
         """Return the `Cluster`, started by the first call, in any thread; raises RuntimeError once closed."""
@@ -107,7 +107,7 @@ class RegressionLab(TrainingExhibit):
 
     def answer(self, result: Any) -> dict[str, Any]:
         """Return the verdict, the line, and of each worker's losses enough to see."""
-        found, title, distance, note = self._verdict(result)
+        is_close, title, distance, note = self._verdict(result)
         rows = result.history
         every = max(1, len(rows) // _SHOWN)
         losses = {
@@ -119,9 +119,9 @@ class RegressionLab(TrainingExhibit):
             "figure": distance,
             "small": title,
             "sentence": note,
-            "right": found,
+            "right": is_close,
             "line": line if all(np.isfinite(line)) and max(map(abs, line)) < 1e3 else None,
-            "losses": {who: [[int(r["step"]), _finite(r["loss"])] for r in own] for who, own in losses.items()},
+            "losses": {worker: [[int(r["step"]), _finite(r["loss"])] for r in own] for worker, own in losses.items()},
             "staleness": [round(float(share), 4) for share in late],
         }
 
@@ -140,7 +140,7 @@ class RegressionLab(TrainingExhibit):
 
     def draw(self, result: Any) -> Picture:
         """Return the fitted line, the losses and the staleness, with the distance to the best line on top."""
-        found, title, distance, note = RegressionLab._verdict(self, result)
+        is_close, title, distance, note = RegressionLab._verdict(self, result)
         best, line = self.problem.least_squares(), [result.parameters[name].item() for name in ("slope", "intercept")]
         shown = draw.training(
             result.history,
@@ -158,19 +158,19 @@ class RegressionLab(TrainingExhibit):
         best = self.problem.least_squares()
         slope, intercept = (result.parameters[name].item() for name in ("slope", "intercept"))
         off = max(abs(slope - best.slope) / best.slope_error, abs(intercept - best.intercept) / best.intercept_error)
-        found = off < 3
+        is_close = off < 3
         rule = "nobody waits" if result.mode == "async" else "everybody waits"
         count = f"{result.workers} worker{'s' if result.workers != 1 else ''}"
-        title = f"{count}, {rule}: the line is {'found' if found else 'not found'}"
+        title = f"{count}, {rule}: the line is {'found' if is_close else 'not found'}"
         distance = f"{off:,.1f} standard errors" if off < 1e6 else "out of sight"
         mean = f"{result.staleness.mean():.1f} updates late on average" if len(result.history) else "none was applied"
-        said = f"{distance} from the best line after {result.version:,} updates; gradients: {mean}"
+        words = f"{distance} from the best line after {result.version:,} updates; gradients: {mean}"
         stopped = f" Stopped: {result.stopped_by}." if result.stopped_by else ""
         return (
-            found,
+            is_close,
             title,
             distance,
-            f"{said}; {result.steps_per_second:,.0f} updates a second on this machine.{stopped}",
+            f"{words}; {result.steps_per_second:,.0f} updates a second on this machine.{stopped}",
         )
 
 

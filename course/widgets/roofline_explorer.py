@@ -96,7 +96,10 @@ class RooflineExplorer(Exhibit):
         """Return every op on every roof that needs no measuring; the page finds the sizes in their tracks."""
         sources = [source for source in SOURCES if source != "measured"]
         return [
-            {"op": op, "source": source, "dtype": one} for source in sources for one in _dtypes(source) for op in OPS
+            {"op": op, "source": source, "dtype": dtype}
+            for source in sources
+            for dtype in _dtypes(source)
+            for op in OPS
         ]
 
     def data(self) -> dict[str, Any]:
@@ -108,18 +111,18 @@ class RooflineExplorer(Exhibit):
         """Return the roof, and for each size where it is and what is said of it."""
         roof = result.track.roof
         stops = [_plain(roof, stop) for stop in result.track.stops]
-        told = {"peak": roof.peak, "bandwidth": roof.bandwidth, "ridge": roof.ridge, "kind": roof.kind}
-        return {**told, "device": roof.device, "label": f"{roof.device} {roof.dtype}, {roof.label}", "stops": stops}
+        limits = {"peak": roof.peak, "bandwidth": roof.bandwidth, "ridge": roof.ridge, "kind": roof.kind}
+        return {**limits, "device": roof.device, "label": f"{roof.device} {roof.dtype}, {roof.label}", "stops": stops}
 
     def draw(self, result: Look) -> Picture:
         """Return what is reached in large, what holds it back in a sentence, and the picture."""
-        found, stop = result.track, result.track.at(result.size)
-        kind = found.roof.kind
-        reached = f"{short(stop.speed)}FLOP/s" if stop.speed else f"at most {_most(found.roof, stop)}"
-        name, sentence = _held(found.roof, stop)
-        label = f"{found.roof.label}."
-        verdict = f"{found.op} at n = {stop.size}: {name}, {reached} ({kind})"
-        shown = track(found, stop.size, verdict).html
+        op_track, stop = result.track, result.track.at(result.size)
+        kind = op_track.roof.kind
+        reached = f"{short(stop.speed)}FLOP/s" if stop.speed else f"at most {_most(op_track.roof, stop)}"
+        name, sentence = _held(op_track.roof, stop)
+        label = f"{op_track.roof.label}."
+        verdict = f"{op_track.op} at n = {stop.size}: {name}, {reached} ({kind})"
+        shown = track(op_track, stop.size, verdict).html
         note = f'<p class="note">{escape(label)}</p>'
         body = f"{headline(name, f'at {reached}, {kind}')}<p>{escape(sentence)}</p>{shown}{note}"
         return html(body, f"{verdict}. {sentence} {label}")

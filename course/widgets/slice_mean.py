@@ -55,7 +55,7 @@ class SliceMean(Exhibit):
 
     def answer(self, result: draw.SliceMeans) -> dict[str, Any]:
         """Return the headline, the means as numbers, null for that of an empty slice, and who works when."""
-        means = [None if isnan(one) else one for one in result.means]
+        means = [None if isnan(mean) else mean for mean in result.means]
         figure = f"{result.weighted:.4g}" if result.agree else f"{result.naive:.4g} is not {result.weighted:.4g}"
         return {
             "figure": "no average" if isnan(result.naive) else figure,

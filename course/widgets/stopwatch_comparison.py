@@ -60,8 +60,8 @@ class StopwatchComparison(Exhibit):
             f"{_bars(result, chosen).html}"
             f"{draw.lanes(chosen.spans, chosen.read, _title(chosen), result.label.replace('; ', chr(10))).html}"
         )
-        said = ", ".join(f"{r.name} {in_words(r.seconds)}" for r in result.readings)
-        return draw.html(body, f"n = {result.size}, {verdict}. {sentence} {said}. {result.label}.")
+        readings = ", ".join(f"{r.name} {in_words(r.seconds)}" for r in result.readings)
+        return draw.html(body, f"n = {result.size}, {verdict}. {sentence} {readings}. {result.label}.")
 
 
 def _plain(reading, result):

@@ -10,7 +10,7 @@ import pytest
 from course import draw
 from course.draw.picture import text_of
 from course.widgets import Predict, Scorecard
-from course.widgets.bets.guess import said
+from course.widgets.bets.guess import in_digits
 from tests.browser.exhibit_page import why
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -332,4 +332,4 @@ def test_the_page_and_python_say_numbers_alike(opened):
         }""",
         [text_of("course.widgets.bets", "kept.js") + "\nexport { said };", values],
     )
-    assert told == [said(value) for value in values]
+    assert told == [in_digits(value) for value in values]

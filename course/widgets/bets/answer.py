@@ -31,25 +31,25 @@ class Answer:
         return still([f"It was: {self.subject.words(self.value)}", self.why])
 
     def __repr__(self) -> str:
-        said = "" if self.guess is None else f" You: {self.subject.words(self.guess)}."
-        return f"{self.subject.question} It was: {self.subject.words(self.value)}.{said} {self.why}"
+        guess = "" if self.guess is None else f" You: {self.subject.words(self.guess)}."
+        return f"{self.subject.question} It was: {self.subject.words(self.value)}.{guess} {self.why}"
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         data = {"value": self.value, "why": self.why, "guess": self.guess}
         drawn = sheet("answer.js", self.subject.as_data() | data, self.static())
         several = isinstance(self.shows, Iterable) and not isinstance(self.shows, str)
         plain = several and not hasattr(self.shows, "_repr_mimebundle_") and not hasattr(self.shows, "_repr_html_")
-        folded = "".join(_html(one) for one in (self.shows if plain else [self.shows]) if str(one))
-        told = f"The answer: {escape(self.subject.question)}"
-        body = f'<details class="answer"><summary>{told}</summary>{drawn.html}{folded}</details>'
+        folded = "".join(_html(shown) for shown in (self.shows if plain else [self.shows]) if str(shown))
+        summary = f"The answer: {escape(self.subject.question)}"
+        body = f'<details class="answer"><summary>{summary}</summary>{drawn.html}{folded}</details>'
         return {"text/plain": repr(self), "text/html": f'<div class="course">{body}</div>'}
 
 
 def _html(shown):
     """Return `shown` as it would show itself in a cell of its own."""
     if hasattr(shown, "_repr_mimebundle_"):
-        found = shown._repr_mimebundle_()
-        inside = found.get("text/html") or f"<pre>{escape(found['text/plain'])}</pre>"
+        bundle = shown._repr_mimebundle_()
+        inside = bundle.get("text/html") or f"<pre>{escape(bundle['text/plain'])}</pre>"
     elif hasattr(shown, "_repr_html_"):
         inside = shown._repr_html_()
     else:

@@ -60,55 +60,57 @@ class Subject:
         A single number may be given alone, several as a sequence, or as a mapping by row; rows left out have no guess.
         Raises ValueError for what the page would not let through.
         """
-        told = f"commit({guess!r}) to {self.name!r}"
+        call = f"commit({guess!r}) to {self.name!r}"
         if self.kind == "choice":
             if guess not in (words := list(self.choices or ())):
-                raise ValueError(f"{told}: choose one of {', '.join(map(repr, words))}.")
+                raise ValueError(f"{call}: choose one of {', '.join(map(repr, words))}.")
             return guess
-        values = self.by_row(guess, told)
+        values = self.by_row(guess, call)
         if all(value is None for value in values):
-            raise ValueError(f"{told}: give {self._asked()} from {said(self.low)} to {said(self.high)}.")
+            raise ValueError(f"{call}: give {self._expected()} from {in_digits(self.low)} to {in_digits(self.high)}.")
         for value in values:
             if value is not None and not (_is_number(value) and self.low <= value <= self.high):
-                raise ValueError(f"{told}: {value!r} is no number from {said(self.low)} to {said(self.high)}.")
+                raise ValueError(
+                    f"{call}: {value!r} is no number from {in_digits(self.low)} to {in_digits(self.high)}."
+                )
         return values
 
     def measured(self, value: Any) -> Any:
         """Return a measured `value` as the page takes it; it may lie beyond the axis. Raises ValueError as `legal`."""
-        told = f"reveal({value!r}) of {self.name!r}"
+        call = f"reveal({value!r}) of {self.name!r}"
         if self.kind == "choice":
             if value not in (words := list(self.choices or ())):
-                raise ValueError(f"{told}: one of {', '.join(map(repr, words))} is needed.")
+                raise ValueError(f"{call}: one of {', '.join(map(repr, words))} is needed.")
             return value
-        values = [None if one is None else _plain(one) for one in self.by_row(value, told)]
+        values = [None if number is None else _plain(number) for number in self.by_row(value, call)]
         least = 0.0 if self.log else -math.inf
-        for one in values:
-            if one is not None and not (_is_number(one) and one > least):
-                raise ValueError(f"{told}: {one!r} has no place on {'a log' if self.log else 'the'} axis.")
+        for number in values:
+            if number is not None and not (_is_number(number) and number > least):
+                raise ValueError(f"{call}: {number!r} has no place on {'a log' if self.log else 'the'} axis.")
         return values
 
-    def by_row(self, given: Any, told: str) -> list[Any]:
-        """Return `given` (a number, a sequence, a mapping) as a list as long as `rows`, None where nothing is."""
-        if isinstance(given, Mapping):
-            named = {str(row): value for row, value in given.items()}
-            if unknown := [row for row in named if row not in self.rows]:
-                raise ValueError(f"{told}: no place is called {unknown[0]!r}; there are {', '.join(self.rows)}.")
-            return [named.get(row) for row in self.rows]
-        if isinstance(given, Sequence) and not isinstance(given, str):
-            if len(given) > len(self.rows):
-                raise ValueError(f"{told}: {len(given)} values for {len(self.rows)} places.")
-            return [*given, *[None] * (len(self.rows) - len(given))]
-        if len(self.rows) > 1 or given is None:
-            raise ValueError(f"{told}: give {self._asked()}.")
-        return [given]
+    def by_row(self, values: Any, call: str) -> list[Any]:
+        """Return `values` (a number, a sequence, a mapping) as a list as long as `rows`, None where nothing is."""
+        if isinstance(values, Mapping):
+            by_name = {str(row): value for row, value in values.items()}
+            if unknown := [row for row in by_name if row not in self.rows]:
+                raise ValueError(f"{call}: no place is called {unknown[0]!r}; there are {', '.join(self.rows)}.")
+            return [by_name.get(row) for row in self.rows]
+        if isinstance(values, Sequence) and not isinstance(values, str):
+            if len(values) > len(self.rows):
+                raise ValueError(f"{call}: {len(values)} values for {len(self.rows)} places.")
+            return [*values, *[None] * (len(self.rows) - len(values))]
+        if len(self.rows) > 1 or values is None:
+            raise ValueError(f"{call}: give {self._expected()}.")
+        return [values]
 
     def words(self, value: Any) -> str:
         """Return a legal guess or a measured value in words, such as "6 ops" or "1: 20, 8: 135"."""
         if self.kind == "choice":
             return str(value)
         unit = f" {self.unit}" if self.unit else ""
-        pairs = [(row, one) for row, one in zip(self.rows, value, strict=True) if one is not None]
-        return ", ".join((f"{row}: " if row else "") + said(one) + unit for row, one in pairs)
+        pairs = [(row, number) for row, number in zip(self.rows, value, strict=True) if number is not None]
+        return ", ".join((f"{row}: " if row else "") + in_digits(number) + unit for row, number in pairs)
 
     @property
     def legal_in_words(self) -> str:
@@ -117,7 +119,7 @@ class Subject:
             return " or ".join(self.choices or ())
         unit = f" {self.unit}" if self.unit else ""
         each = "" if self.rows == ("",) else f", for {', '.join(self.rows)}"
-        return f"from {said(self.low)} to {said(self.high)}{unit}{each}"
+        return f"from {in_digits(self.low)} to {in_digits(self.high)}{unit}{each}"
 
     def as_data(self) -> dict[str, Any]:
         """Return what the page's scripts are told: plain values only."""
@@ -127,14 +129,14 @@ class Subject:
         data |= {"rows": self.rows, "low": self.low, "high": self.high, "log": self.log, "unit": self.unit}
         return data | {"whole": _is_whole(self.low) and _is_whole(self.high), "across": self.across}
 
-    def _asked(self) -> str:
+    def _expected(self) -> str:
         return "a number" if self.rows == ("",) else f"numbers for {', '.join(self.rows)}, in this order"
 
 
-def said(value: float) -> str:
+def in_digits(value: float) -> str:
     """Return a number as it is shown, here and in `kept.js`: whole from 100 on, below in three digits.
 
-    >>> said(98304), said(7.0), said(0.12345), said(2.5e-5)
+    >>> in_digits(98304), in_digits(7.0), in_digits(0.12345), in_digits(2.5e-5)
     ('98,304', '7', '0.123', '0.000025')
     """
     if float(value).is_integer() or abs(value) >= 100:

@@ -35,14 +35,14 @@ class Predict:
         across: str = "",
         choices: Iterable[str] | Mapping[str, Picture] | None = None,
     ) -> None:
-        given: dict[str, Any] = {"question": question, "name": name, "unit": unit, "log": log, "across": across}
+        settings: dict[str, Any] = {"question": question, "name": name, "unit": unit, "log": log, "across": across}
         if choices is not None:
-            named = choices if isinstance(choices, Mapping) else dict.fromkeys(choices)
-            self.subject = Subject(**given, kind="choice", choices=named)
+            pictures = choices if isinstance(choices, Mapping) else dict.fromkeys(choices)
+            self.subject = Subject(**settings, kind="choice", choices=pictures)
         else:
             rows = over if over is not None else each if each is not None else [""]
-            given |= {"low": low, "high": high, "rows": tuple(map(str, rows))}
-            self.subject = Subject(**given, kind="number" if over is None else "line")
+            settings |= {"low": low, "high": high, "rows": tuple(map(str, rows))}
+            self.subject = Subject(**settings, kind="number" if over is None else "line")
         self.guess: Any = None
         self.answer: Answer | None = None
 
@@ -75,8 +75,8 @@ class Predict:
         return still([f"Predict: {self.subject.question}", self.subject.legal_in_words])
 
     def __repr__(self) -> str:
-        said = "no guess yet" if self.guess is None else f"you: {self.subject.words(self.guess)}"
-        return f"Predict: {self.subject.question} ({said})"
+        guess = "no guess yet" if self.guess is None else f"you: {self.subject.words(self.guess)}"
+        return f"Predict: {self.subject.question} ({guess})"
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         shown = sheet("bet.js", self.subject.as_data() | {"guess": self.guess}, self.static())

@@ -15,8 +15,8 @@ class Scorecard:
     def __init__(self, *bets: Predict, challenge: str) -> None:
         chapters = sorted({bet.subject.chapter for bet in bets})
         if len(chapters) != 1:
-            found = f"bets of chapters {', '.join(chapters)}" if chapters else "no bets"
-            raise ValueError(f"Scorecard: {found}; give those of one chapter.")
+            problem = f"bets of chapters {', '.join(chapters)}" if chapters else "no bets"
+            raise ValueError(f"Scorecard: {problem}; give those of one chapter.")
         self.bets, self.challenge, self.chapter = bets, challenge, chapters[0]
 
     def static(self) -> Picture:

@@ -29,7 +29,7 @@ class ClusterTimeline:
 
     def __init__(self, tape: "Tape | Record", beside: "Tape | Record | str | None" = None):
         self.records = [_record(run) for run in (tape, beside) if run is not None]
-        if not any(one.bars for one in self.records):
+        if not any(record.bars for record in self.records):
             raise ValueError(
                 f"ClusterTimeline(tape): no task ran while it was recorded ({self.records[0].label}), so there is "
                 "nothing to play. Record a `with` in which the cluster works."
@@ -42,14 +42,14 @@ class ClusterTimeline:
         waits = record.waits()
         workers = {lane: share for lane, share in waits.items() if not record.lanes[lane].startswith("/job:ps/")}
         most = max(workers, key=lambda lane: workers[lane], default=None)
-        parts = [] if most is None else [f"{_named(record.lanes[most])} waits {workers[most]:.0%} of its time"]
+        parts = [] if most is None else [f"{_short_name(record.lanes[most])} waits {workers[most]:.0%} of its time"]
         if record.moves:
             parts.append(f"{short_bytes(sum(move.nbytes for move in record.moves))} move")
         for event in record.events:
             if event.what == "gone":
-                parts.append(f"{_named(record.lanes[event.lane])} dies at {in_words(event.tick * _TICK)}")
-        told = ", ".join(parts[:4])
-        return f"{told[:1].upper()}{told[1:]}. {record.thinned}".strip()
+                parts.append(f"{_short_name(record.lanes[event.lane])} dies at {in_words(event.tick * _TICK)}")
+        sentence = ", ".join(parts[:4])
+        return f"{sentence[:1].upper()}{sentence[1:]}. {record.thinned}".strip()
 
     def close(self) -> None:
         """Do nothing, as there is no kernel behind it; other exhibits end what theirs does."""
@@ -63,7 +63,7 @@ class ClusterTimeline:
             for place, (record, lane) in enumerate(rows):
                 self._lane(axes, place, record, lane, scale)
             for record in self.records:
-                at = {lane: place for place, (one, lane) in enumerate(rows) if one is record}
+                at = {lane: place for place, (run, lane) in enumerate(rows) if run is record}
                 ways = [
                     ((scale * move.start, at[move.source]), (scale * (move.start + move.length), at[move.target]))
                     for move in record.moves[:: 1 + len(record.moves) // 300]
@@ -71,7 +71,9 @@ class ClusterTimeline:
                 axes.plot(*_broken(ways), color=ROLES["bytes"].colour, linewidth=0.5, alpha=0.5)
                 gone = [(scale * event.tick, at[event.lane]) for event in record.events if event.what == "gone"]
                 axes.plot(*zip(*gone, strict=True), "x", color=ROLES["error"].colour, markersize=9) if gone else None
-            axes.set(xlim=(0, scale * end), xlabel=f"{unit}; {' above, '.join(one.label for one in self.records)}")
+            axes.set(
+                xlim=(0, scale * end), xlabel=f"{unit}; {' above, '.join(record.label for record in self.records)}"
+            )
             axes.set_yticks(range(len(rows)), [_sign(record.lanes[lane]) for record, lane in rows])
             axes.invert_yaxis()
             fig.suptitle(self._title(), x=0.01, ha="left", fontsize=12, fontweight="bold")
@@ -84,7 +86,7 @@ class ClusterTimeline:
 
     def _alt(self):
         waits = [
-            f"{_named(record.lanes[lane])} waits {share:.0%}"
+            f"{_short_name(record.lanes[lane])} waits {share:.0%}"
             for record in self.records
             for lane, share in list(record.waits().items())[:8]
         ]
@@ -112,12 +114,12 @@ class ClusterTimeline:
         return {"text/plain": repr(self), "text/html": shown.html}
 
     def _source(self):
-        told = []
+        sources = []
         for record in self.records:
             how = next(iter(record.clocks.values()), "")
-            kept = f" ({record.thinned})" if record.thinned else ""
-            told.append(f"{_headed(record, record.machine)}; {how}{kept}.")
-        return " ".join(told)
+            thinned = f" ({record.thinned})" if record.thinned else ""
+            sources.append(f"{_headed(record, record.machine)}; {how}{thinned}.")
+        return " ".join(sources)
 
 
 def _record(run):
@@ -134,13 +136,13 @@ def _plain(record):
     rows = {
         kind: [list(row) for row in getattr(record, kind)] for kind in ("bars", "edges", "moves", "marks", "events")
     }
-    named = {"lanes": record.lanes, "names": record.names, "begin": record.begin, "end": record.end}
+    lanes_and_names = {"lanes": record.lanes, "names": record.names, "begin": record.begin, "end": record.end}
     processor = record.machine.partition(",")[0]  # all of it is told below: a phone's line is short
     return {
         "title": _headed(record, processor),
         "recorded": _stored(record),
         "thinned": bool(record.thinned),
-        **named,
+        **lanes_and_names,
         **rows,
     }
 
@@ -162,11 +164,11 @@ def _used(record):
 
 def _broken(pieces):
     """Return x and y of one line that is drawn from the first to the second point of each piece only."""
-    points = [point for one, other in pieces for point in (one, other, (float("nan"), float("nan")))]
+    points = [point for begin, end in pieces for point in (begin, end, (float("nan"), float("nan")))]
     return [x for x, _ in points], [y for _, y in points]
 
 
-def _named(name):
+def _short_name(name):
     return name.removeprefix("/job:").replace("/task:", " ")
 
 

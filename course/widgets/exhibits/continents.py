@@ -63,36 +63,38 @@ class Continents(Exhibit):
 
     def data(self) -> dict[str, Any]:
         """Return the places, the times between them, and the sliders' stops."""
-        trips = {f"{one} {other}": ROUND_TRIPS.get((one, other)) for one in PLACES for other in PLACES}
+        trips = {f"{place} {other}": ROUND_TRIPS.get((place, other)) for place in PLACES for other in PLACES}
         trips |= {f"{place} {place}": ROUND_TRIPS["Virginia", "Virginia"] for place in PLACES}
-        found = {"stops": _STOPS, "places": PLACES, "horizon": _HORIZON, "update": UPDATE, "source": SOURCE}
-        return {**found, "roundTrips": {pair: trip for pair, trip in trips.items() if trip is not None}}
+        data = {"stops": _STOPS, "places": PLACES, "horizon": _HORIZON, "update": UPDATE, "source": SOURCE}
+        return {**data, "roundTrips": {pair: trip for pair, trip in trips.items() if trip is not None}}
 
     def draw(self, result: Timeline) -> Picture:
         """Return a picture of the beginning."""
-        found, chosen = result, self.state()
+        timeline, chosen = result, self.state()
         window = max(1_000_000, 6000 * chosen["compute"])
-        lanes = ([] if chosen["design"] == "ring" else [SERVER]) + list(range(found.workers))
-        names = [f"◆ server, {chosen['server']}" if who == SERVER else self._name(who) for who in lanes]
+        lanes = ([] if chosen["design"] == "ring" else [SERVER]) + list(range(timeline.workers))
+        names = [f"◆ server, {chosen['server']}" if process == SERVER else self._name(process) for process in lanes]
         with figure(figsize=(7.2, 0.9 + 0.55 * len(lanes))) as (fig, axes):
-            for one in (each for each in found.computing if each.begins < window):
-                colour = worker_colour(one.worker)
+            for turn in (each for each in timeline.computing if each.begins < window):
+                colour = worker_colour(turn.worker)
                 bar = {"facecolor": (colour, 0.35), "edgecolor": colour, "linestyle": "--"}
                 axes.barh(
-                    lanes.index(one.worker), (one.ends - one.begins) / 1e6, left=one.begins / 1e6, height=0.4, **bar
+                    lanes.index(turn.worker), (turn.ends - turn.begins) / 1e6, left=turn.begins / 1e6, height=0.4, **bar
                 )
-            for message in (each for each in found.messages if each.sent < window):
+            for message in (each for each in timeline.messages if each.sent < window):
                 times = message.sent / 1e6, message.arrives / 1e6
                 rows = lanes.index(message.source), lanes.index(message.target)
                 axes.plot(times, rows, color=ROLES["bytes"].colour, linewidth=0.8)
-            shown = [update for update in found.updates if update[0] < window]
-            updates = [(time / 1e6, lanes.index(who) if SERVER not in lanes else 0) for time, who, _ in shown]
+            shown = [update for update in timeline.updates if update[0] < window]
+            updates = [(time / 1e6, lanes.index(worker) if SERVER not in lanes else 0) for time, worker, _ in shown]
             axes.plot(*zip(*updates, strict=True), "D", color=ROLES["ps"].colour, markersize=4)
             axes.set(xlim=(0, window / 1e6), xlabel="simulated seconds")
             axes.set_yticks(range(len(lanes)), names)
             axes.invert_yaxis()
             fig.suptitle(self._words(), x=0.01, ha="left", fontsize=12, fontweight="bold")
-        waits = "; ".join(f"{self._name(who)}: waits {found.waits(who):.0%}" for who in range(found.workers))
+        waits = "; ".join(
+            f"{self._name(worker)}: waits {timeline.waits(worker):.0%}" for worker in range(timeline.workers)
+        )
         return picture(fig, f"{self._words()}. {waits}.")
 
     def _name(self, worker):

@@ -76,10 +76,10 @@ class DigitPad(Exhibit):
             return self._stored[0]
         began = time.perf_counter()
         try:
-            (told,) = self._said(numpy.frombuffer(base64.b64decode(ink), numpy.uint8)[None] / 255)
+            (answer,) = self._answers(numpy.frombuffer(base64.b64decode(ink), numpy.uint8)[None] / 255)
         except _WRONG as problem:
             return {"wrong": str(problem)}
-        return {"milliseconds": 1e3 * (time.perf_counter() - began), **told}
+        return {"milliseconds": 1e3 * (time.perf_counter() - began), **answer}
 
     def answer(self, result: dict[str, Any]) -> dict[str, Any]:
         """Return the result as it is."""
@@ -105,14 +105,16 @@ class DigitPad(Exhibit):
             answer = client.infer(self._model, {self._input: images.astype(numpy.float32)})
         return _shares(answer[self._output]), answer.version
 
-    def _said(self, images):
+    def _answers(self, images):
         """Return what is said of each of `images` (rows, 784), as the page takes it."""
         if not self._networks:
-            found, version = self.ask(images)
-            return [{"probabilities": row.round(4).tolist(), "version": version} for row in found]
-        found = {name: _shares(network(images.astype(numpy.float32))) for name, network in self._networks.items()}
-        each = range(len(images))
-        return [{"each": {name: rows[one].round(4).tolist() for name, rows in found.items()}} for one in each]
+            rows, version = self.ask(images)
+            return [{"probabilities": row.round(4).tolist(), "version": version} for row in rows]
+        by_network = {name: _shares(network(images.astype(numpy.float32))) for name, network in self._networks.items()}
+        places = range(len(images))
+        return [
+            {"each": {name: rows[place].round(4).tolist() for name, rows in by_network.items()}} for place in places
+        ]
 
     def draw(self, result: dict[str, Any]) -> Picture:
         """Return a picture of the first stored digit and its stored answer."""
@@ -134,7 +136,7 @@ class DigitPad(Exhibit):
 
     def _first_answers(self):
         try:
-            return self._said(self._images), ""
+            return self._answers(self._images), ""
         except _WRONG as problem:
             return [], str(problem)
 
@@ -142,8 +144,8 @@ class DigitPad(Exhibit):
         if not self._stored:
             return f"No {'network' if self._networks else 'server'} answered about the stored digits"
         if self._networks:
-            said = [f"{name} says {shares.index(max(shares))}" for name, shares in self._stored[0]["each"].items()]
-            return f"Of a {self._labels[0]} {', '.join(said)}"
+            votes = [f"{name} says {shares.index(max(shares))}" for name, shares in self._stored[0]["each"].items()]
+            return f"Of a {self._labels[0]} {', '.join(votes)}"
         best = int(numpy.argmax(self._stored[0]["probabilities"]))
         share, version = self._stored[0]["probabilities"][best], self._stored[0]["version"]
         return f"{self._model} version {version} says of a {self._labels[0]}: {best}, with {share:.0%}"
@@ -156,8 +158,8 @@ class DigitPad(Exhibit):
     def data(self) -> dict[str, Any]:
         """Return the stored digits."""
         digits = zip(map(_in_base64, self._images), self._labels, strict=True)
-        named = {"model": self._model, "networks": list(self._networks)}
-        return {**named, "digits": [{"ink": ink, "label": label} for ink, label in digits]}
+        names = {"model": self._model, "networks": list(self._networks)}
+        return {**names, "digits": [{"ink": ink, "label": label} for ink, label in digits]}
 
     def __repr__(self) -> str:
         return f"DigitPad({self._words()})"

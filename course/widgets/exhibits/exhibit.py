@@ -62,7 +62,7 @@ class Exhibit(traitlets.HasTraits):
         self._lock = threading.RLock()
         self._several = False  # traits are being set together: one computation at the end
         self._wanted = self._cancelled = 0  # number of the newest request; up to which they were told to stop
-        self._asked: int | None = None  # the page's number of the newest request, None: Python's
+        self._page_number: int | None = None  # the page's number of the newest request, None: Python's
         self._thread: threading.Thread | None = None
         self._failure: Exception | None = None
         self._nonce = uuid.uuid4().hex[:8]  # two exhibits in one page find their own
@@ -92,7 +92,9 @@ class Exhibit(traitlets.HasTraits):
             try:
                 for name, value in changes.items():
                     setattr(self, name, value)
-            except Exception:
+            except (
+                Exception
+            ):  # traitlets' TraitError, or what the subclass's validator or engine raises; raised again below
                 self._go_back(before)
                 raise
             finally:
@@ -127,11 +129,11 @@ class Exhibit(traitlets.HasTraits):
 
     def stored(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Return (settings, answer) of each setting of the grid."""
-        found = []
+        answers = []
         for settings in self.grid():
             result = self.result if self._of == {**self.state(), **settings} else None
-            found.append((settings, self.answer(result or self.engine(**{**self.state(), **settings}))))
-        return found
+            answers.append((settings, self.answer(result or self.engine(**{**self.state(), **settings}))))
+        return answers
 
     def refresh(self) -> None:
         """Compute for the present state, and tell the page; a newer request makes an older one stop."""
@@ -139,18 +141,18 @@ class Exhibit(traitlets.HasTraits):
             if self._several:
                 return
             self._wanted += 1
-            number, asked, settings = self._wanted, self._asked, self.state()
+            number, page_number, settings = self._wanted, self._page_number, self.state()
             if not self.background:
                 try:
-                    self._run(number, asked, settings)
-                except Exception:
+                    self._run(number, page_number, settings)
+                except Exception:  # whatever torch, Dask or a subclass's engine raises; raised again below
                     self._go_back()
                     raise
                 return
             self.stopped.set()
-            work = self._run, number, asked, settings
+            work = self._run, number, page_number, settings
             self._thread = threading.Thread(target=self._follow, args=(*work, self._thread), daemon=True)
-            self._tell({"number": asked, "settings": settings, "busy": 0})
+            self._tell({"number": page_number, "settings": settings, "busy": 0})
             self._thread.start()
 
     def wait(self, timeout: float | None = 30.0) -> Self:
@@ -191,7 +193,7 @@ class Exhibit(traitlets.HasTraits):
         self.wait()
         return self.draw(self.result)
 
-    def _follow(self, run, number, asked, settings, previous):
+    def _follow(self, run, number, page_number, settings, previous):
         if previous is not None:
             previous.join()
         with self._lock:
@@ -199,10 +201,10 @@ class Exhibit(traitlets.HasTraits):
                 return
             if number > self._cancelled:
                 self.stopped.clear()
-        run(number, asked, settings)
+        run(number, page_number, settings)
 
-    def _run(self, number, asked, settings):
-        about = {"number": asked, "settings": settings}
+    def _run(self, number, page_number, settings):
+        about = {"number": page_number, "settings": settings}
         try:
             self._failure = None
             result = self.engine(**settings)
@@ -213,7 +215,7 @@ class Exhibit(traitlets.HasTraits):
             else:
                 self.result, self._of = result, settings
                 self._tell({**about, "answer": self.answer(result)})
-        except Exception as failure:  # said in the page, raised by wait(): a callback has nobody above it
+        except Exception as failure:  # torch's, Dask's or an engine's own: said in the page, raised by wait()
             self._failure = failure
             self._tell({**about, "wrong": str(failure) or type(failure).__name__})
             if not self.background:
@@ -237,32 +239,32 @@ class Exhibit(traitlets.HasTraits):
                 self._tell({"heard": name})  # before it is done, which may take long
                 try:
                     getattr(self, name)(*given)
-                except Exception as wrong:
+                except Exception as wrong:  # whatever torch, Dask or the called action raises
                     self._tell({"said": str(wrong)})
 
     def _move(self, number, settings):
-        told = {"number": number, "settings": self._of}
+        about = {"number": number, "settings": self._of}
         with self._lock:
-            self._asked, before = number, self._wanted
+            self._page_number, before = number, self._wanted
             try:
                 self.update(**settings)
                 if self._wanted == before:  # nothing has changed: the answer is known
-                    known = {"answer": self.answer(self.result)} if self.result is not None else {"busy": 0}
-                    self._tell({**told, **known})
+                    answer = {"answer": self.answer(self.result)} if self.result is not None else {"busy": 0}
+                    self._tell({**about, **answer})
             except (traitlets.TraitError, TypeError) as wrong:
-                self._tell({**told, "wrong": str(wrong)})
-            except Exception as failure:
+                self._tell({**about, "wrong": str(wrong)})
+            except Exception as failure:  # whatever torch, Dask or a subclass's engine raises
                 if failure is not self._failure:  # `_run` has told its own
                     raise
             finally:
-                self._asked = None
+                self._page_number = None
 
     def _shown(self):
         """Return the still for a cell's output: a reader's cell does not wait for work in the background."""
         working = self._thread is not None and self._thread.is_alive()
         if working and not os.environ.get(STATIC_TWINS):
-            said = f"{type(self).__name__} is at work; its picture follows in the page."
-            return html(f"<p>{said}</p>", said)
+            words = f"{type(self).__name__} is at work; its picture follows in the page."
+            return html(f"<p>{words}</p>", words)
         return self.static()
 
     def __repr__(self):

@@ -22,7 +22,7 @@ class Given(anywidget.AnyWidget):
 
 _lock = threading.Lock()
 _carriers: dict[str, str] = {}  # label of a file -> the cell whose output carries it
-_given: dict[str, Given] = {}  # label of a file -> the widget that has it
+_widgets: dict[str, Given] = {}  # label of a file -> the widget that has it
 
 
 def carried_elsewhere(files: Sequence[PageFile]) -> set[str]:
@@ -38,9 +38,9 @@ def carried_elsewhere(files: Sequence[PageFile]) -> set[str]:
     with _lock:
         for label in [label for label, carrier in _carriers.items() if carrier in about.get("deletedCells", ())]:
             del _carriers[label]
-        missing = {file.label: file.text for file in files if file.label not in _given}
+        missing = {file.label: file.text for file in files if file.label not in _widgets}
         if missing:
-            _given.update(dict.fromkeys(missing, Given(files=missing)))
+            _widgets.update(dict.fromkeys(missing, Given(files=missing)))
         return {file.label for file in [*files, LOADER] if _carriers.setdefault(file.label, cell) != cell}
 
 

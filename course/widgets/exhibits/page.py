@@ -50,6 +50,6 @@ def _image(drawing):
     text = drawing[0].replace("currentColor", "#7A7A7A")
     if "xmlns=" not in text:
         text = text.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-    said = re.search(r'aria-label="([^"]*)"', text)  # escaped already
+    alt = re.search(r'aria-label="([^"]*)"', text)  # escaped already
     encoded = base64.b64encode(text.encode()).decode()
-    return f'<img alt="{said[1] if said else ""}" src="data:image/svg+xml;base64,{encoded}">'
+    return f'<img alt="{alt[1] if alt else ""}" src="data:image/svg+xml;base64,{encoded}">'

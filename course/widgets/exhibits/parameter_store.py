@@ -47,8 +47,8 @@ class ParameterStore(Exhibit):
     faults: traitlets.List = traitlets.List().tag(state=True)
 
     def __init__(self, recorded: Mapping[str, Any] | None = None, **state: Any) -> None:
-        given = recorded or {}
-        self.recorded = {name: recorded_run(getattr(run, "history", run)) for name, run in given.items()}
+        trainings = recorded or {}
+        self.recorded = {name: recorded_run(getattr(run, "history", run)) for name, run in trainings.items()}
         super().__init__(**{"run": next(iter(self.recorded), SIMULATED), **state})
 
     @traitlets.validate("run")
@@ -73,7 +73,7 @@ class ParameterStore(Exhibit):
         """Return the `StoreRun` of these settings."""
         if run != SIMULATED:
             return self.recorded[run]
-        planned = [(round(1000 * at), what, worker) for at, what, worker in faults]
+        planned = [(round(1000 * at), action, worker) for at, action, worker in faults]
         return parameter_store(mode, [1000 * pace for pace in (a, b, c)], planned, seed)
 
     def grid(self) -> list[dict[str, Any]]:
@@ -97,16 +97,22 @@ class ParameterStore(Exhibit):
         """Return a lane a worker, over the whole run: computing solid, waiting dotted, updates as diamonds."""
         scale = 1e-6 if result.horizon > 1e6 else 1e-3
         with figure(figsize=(7.2, 1.1 + 0.42 * (result.workers + 1))) as (fig, axes):
-            applied = sorted({one.applied * scale for one in result.gradients if 0 < one.applied <= result.horizon})
+            applied = sorted(
+                {gradient.applied * scale for gradient in result.gradients if 0 < gradient.applied <= result.horizon}
+            )
             axes.plot(applied, [0] * len(applied), "D", color=ROLES["ps"].colour, markersize=3)
             for worker in range(result.workers):
-                own = [one for one in result.gradients if one.worker == worker]
-                works = [(one.begins, one.ends) for one in own if one.begins < result.horizon]
-                waits = [(one.arrives, one.freed) for one in own if one.arrives != NEVER and one.freed > one.arrives]
+                own = [gradient for gradient in result.gradients if gradient.worker == worker]
+                works = [(gradient.begins, gradient.ends) for gradient in own if gradient.begins < result.horizon]
+                waits = [
+                    (gradient.arrives, gradient.freed)
+                    for gradient in own
+                    if gradient.arrives != NEVER and gradient.freed > gradient.arrives
+                ]
                 colour = worker_colour(worker)
                 axes.plot(*_broken(works, worker + 1, scale), color=colour, linewidth=11, solid_capstyle="butt")
                 axes.plot(*_broken(waits, worker + 1, scale), ":", color=ROLES["waiting"].colour, linewidth=3)
-                killed = [at * scale for at, what, who in result.faults if who == worker and what == "kill"]
+                killed = [at * scale for at, action, target in result.faults if target == worker and action == "kill"]
                 axes.plot(killed, [worker + 1] * len(killed), "x", color=ROLES["error"].colour, markersize=9)
             axes.set_yticks(
                 range(result.workers + 1), ["◆ updates", *(f"● {_LETTERS[w]}" for w in range(result.workers))]
@@ -121,15 +127,15 @@ class ParameterStore(Exhibit):
         return SIMULATED if self.run == SIMULATED else f"recorded: {self.run}"
 
     def _words(self, result):
-        found = result.counts()
-        rate = 1e6 * found.gradients / result.horizon
-        late = found.late / found.gradients if found.gradients else 0.0
+        counts = result.counts()
+        rate = 1e6 * counts.gradients / result.horizon
+        late = counts.late / counts.gradients if counts.gradients else 0.0
         return f"{rate:,.1f} gradients a second, {late:.1f} updates late on average"
 
     def _waits(self, result):
         shares = [waited / result.horizon for waited in result.counts().waited]
-        told = ", ".join(f"worker {_LETTERS[worker]} {share:.0%}" for worker, share in enumerate(shares))
-        return f"{self._source[:1].upper()}{self._source[1:]}. Waited, of its time: {told}."
+        waits = ", ".join(f"worker {_LETTERS[worker]} {share:.0%}" for worker, share in enumerate(shares))
+        return f"{self._source[:1].upper()}{self._source[1:]}. Waited, of its time: {waits}."
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}: {self._words(self.result)})"

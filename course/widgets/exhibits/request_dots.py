@@ -68,18 +68,20 @@ class RequestDots(Exhibit):
 
     def draw(self, result: Outcome) -> Picture:
         """Return a picture of the moment at which most requests wait."""
-        out, now = result, result.fullest
-        waiting, inside = len(out.waiting(now)), len(out.at_work(now))
+        out, fullest = result, result.fullest
+        waiting, inside = len(out.waiting(fullest)), len(out.at_work(fullest))
         with figure(figsize=(7.2, 1.7)) as (fig, axes):
             _dots(axes, 7.4, min(waiting, 96), "waiting")
             _dots(axes, 9.6, min(inside, 64), "cpu")
             axes.set(xlim=(-0.2, 10), ylim=(-1.6, 4.4))
             axes.text(0, 3.7, f"queue: {waiting} wait")
             axes.text(8, 3.7, f"worker: {inside}")
-            axes.text(0, -1.4, f"simulated second {now / 1e6:.3f}, when most are waiting")
+            axes.text(0, -1.4, f"simulated second {fullest / 1e6:.3f}, when most are waiting")
             axes.set_axis_off()
             fig.suptitle(self._words(), x=0.01, ha="left", fontsize=12, fontweight="bold")
-        return picture(fig, f"{self._words()}. At second {now / 1e6:.3f} {waiting} wait, {inside} are in the worker.")
+        return picture(
+            fig, f"{self._words()}. At second {fullest / 1e6:.3f} {waiting} wait, {inside} are in the worker."
+        )
 
     def _words(self):
         out = self.outcome

@@ -87,13 +87,13 @@ class RingAllReduce(Exhibit):
             bars.set(xlim=(0, 1.2e3 * max(seconds for *_, seconds in times)), xlabel="milliseconds, simulated")
             bars.invert_yaxis()
             fig.suptitle(self._words(), x=0.01, ha="left", fontsize=12, fontweight="bold")
-        said = (
+        alt = (
             f"{self._words()}, for {short(result.nbytes)}B on links of {self.gigabits:g} Gbit/s and "
             f"{in_words(result.latency)} latency. In the ring each of {result.ranks} ranks sends {short(result.sent)}B "
             f"in {result.steps} steps: after {middle} each has one finished piece, at the end all. The server's link "
             f"carries {short(result.through_server)}B. {SOURCE}"
         )
-        return picture(fig, said)
+        return picture(fig, alt)
 
     def _words(self):
         ring, server = self.result.ring_seconds, self.result.server_seconds
@@ -109,9 +109,9 @@ def _held(axes, result, row, step):
     for rank, pieces in enumerate(result.pieces(step)):
         for of in range(ranks):
             filled = [piece for piece, held in enumerate(pieces) if held >> of & 1]
-            left = rank * (ranks + 1) + of
+            x = rank * (ranks + 1) + of
             bottoms = [-row * (ranks + 1) - piece - 1 for piece in filled]
-            axes.bar([left] * len(filled), 0.9, 0.9, bottoms, align="edge", color=worker_colour(of), linewidth=0)
+            axes.bar([x] * len(filled), 0.9, 0.9, bottoms, align="edge", color=worker_colour(of), linewidth=0)
         edges = {"fill": False, "edgecolor": ROLES["bytes"].colour, "linewidth": 0.8}
         axes.bar(rank * (ranks + 1), ranks, ranks, -row * (ranks + 1) - ranks, align="edge", **edges)
 

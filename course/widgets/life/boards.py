@@ -35,8 +35,8 @@ def resized(board: torch.Tensor, height: int, width: int) -> torch.Tensor:
     """Return a board of `height` × `width` with what fits of `board` in its middle, as the page does it."""
     new = life.empty(height, width)
     down, right = (height - board.shape[0]) // 2, (width - board.shape[1]) // 2
-    top, left = max(0, -down), max(0, -right)
-    part = board[top : top + height, left : left + width]
+    top, first_column = max(0, -down), max(0, -right)
+    part = board[top : top + height, first_column : first_column + width]
     new[max(0, down) : max(0, down) + len(part), max(0, right) : max(0, right) + part.shape[1]] = part
     return new
 

@@ -173,23 +173,23 @@ class LifePlayer(Exhibit):
     def data(self) -> dict[str, Any]:
         """Return the board, the patterns and the engines."""
         patterns = {name: life.pattern(name) for name in life.pattern_names()}
-        told = {
-            name: {"height": len(one), "width": one.shape[1], "cells": in_base64(bits_of(one))}
-            for name, one in patterns.items()
+        encoded = {
+            name: {"height": len(cells), "width": cells.shape[1], "cells": in_base64(bits_of(cells))}
+            for name, cells in patterns.items()
         }
         cells = in_base64(bits_of(self._board))
         return {
-            "board": self._told(),
+            "board": self._description(),
             "cells": cells,
-            "patterns": told,
+            "patterns": encoded,
             "engines": list(life.ENGINES),
             "controls": self.controls,
         }
 
     def draw(self, result: dict[str, int]) -> Picture:
         """Return the board as a picture."""
-        said = f"generation {self.generation} of {self.rule}: {self.population} of {self._board.numel()} cells live"
-        alt = f"A board of {self.height} × {self.width} cells, {said}."
+        state = f"generation {self.generation} of {self.rule}: {self.population} of {self._board.numel()} cells live"
+        alt = f"A board of {self.height} × {self.width} cells, {state}."
         image = f'<img alt="{alt}" src="data:image/png;base64,{in_base64(still_of(self._board))}">'
         return html(headline(f"generation {self.generation}", f"{self.population} cells live") + image, alt)
 
@@ -208,12 +208,12 @@ class LifePlayer(Exhibit):
         self._board, self.generation, self.pattern = board, generation, pattern
         self._edition, self._origin = edition, origin
 
-    def _told(self):
-        told = {"height": self.height, "width": self.width, "generation": self.generation}
-        return {**told, "population": self.population, "pattern": self.pattern, "edition": self._edition}
+    def _description(self):
+        size = {"height": self.height, "width": self.width, "generation": self.generation}
+        return {**size, "population": self.population, "pattern": self.pattern, "edition": self._edition}
 
     def _tell_board(self):
-        self._tell({"board": self._told()}, bits_of(self._board))
+        self._tell({"board": self._description()}, bits_of(self._board))
 
     def _heard(self, wire, content, buffers):
         """Do what the page asks; what is none of this player's is every exhibit's."""
@@ -222,8 +222,8 @@ class LifePlayer(Exhibit):
                 match content:
                     case {"frames": dict(wanted)}:
                         self._frames(**wanted)
-                    case {"board": {"edition": str(edition), "edited": bool(edited), **told}}:
-                        self._from_page(edition, edited, bytes(buffers[0]), **told)
+                    case {"board": {"edition": str(edition), "edited": bool(edited), **description}}:
+                        self._from_page(edition, edited, bytes(buffers[0]), **description)
                     case {"measure": str(name), "by": int(by)} if name in life.ENGINES:
                         rate = self.measure(name, max(1, min(by, _MOST_AT_ONCE)))
                         self._tell({"measured": {"engine": name, "rate": rate}})
@@ -236,8 +236,8 @@ class LifePlayer(Exhibit):
 
     def _from_page(self, edition, edited, bits, height, width, generation, pattern):
         board = checked(board_of(bits, height, width))
-        now = int(generation)
-        self._take(board, now, str(pattern), edition, (board, now) if edited else self._origin)
+        generation = int(generation)
+        self._take(board, generation, str(pattern), edition, (board, generation) if edited else self._origin)
         self._tell({"taken": edition})  # a page that is not answered takes the kernel for silent
 
     def _frames(self, edition, rule, wrap, engine_name, by, count):
@@ -245,27 +245,31 @@ class LifePlayer(Exhibit):
         if edition != self._edition:  # the page's is not this board: it takes this one
             self._tell({"frames": {"edition": self._edition, "frames": []}})
             return self._tell_board()
-        told, cells = [], []
+        frames, cells = [], []
         for frame, board in self._ahead(rule, wrap, engine_name, by, count):
-            told.append(frame)
+            frames.append(frame)
             cells.append(bits_of(board))
-        return self._tell({"frames": {"edition": edition, "frames": told}}, *cells)
+        return self._tell({"frames": {"edition": edition, "frames": frames}}, *cells)
 
     def _ahead(self, rule, wrap, engine_name, by, count):
         """Yield what a page is told of each board to come, and the board."""
-        left, end = max(1, int(by)), time.perf_counter() + _BUSY
+        generations, end = max(1, int(by)), time.perf_counter() + _BUSY
         for _ in range(min(int(count), _MOST_FRAMES)):
             done, began = 0, time.perf_counter()
-            while done < left and (done == 0 or time.perf_counter() < end):
+            while done < generations and (done == 0 or time.perf_counter() < end):
                 # one first: how long they take shows how many may follow at once
-                some = 1 if done == 0 else min(left - done, max(1, int(done * _BUSY / (time.perf_counter() - began))))
+                some = (
+                    1
+                    if done == 0
+                    else min(generations - done, max(1, int(done * _BUSY / (time.perf_counter() - began))))
+                )
                 self._board = self._advance(self._board, some, rule, wrap, engine_name)
                 done += some
             seconds = time.perf_counter() - began
             self.generation += done
             name = "auto" if engine_name == "page" else engine_name
-            told = {"generation": self.generation, "population": self.population, "engine": name}
-            yield {**told, "cells": done * self._board.numel(), "seconds": seconds}, self._board
+            description = {"generation": self.generation, "population": self.population, "engine": name}
+            yield {**description, "cells": done * self._board.numel(), "seconds": seconds}, self._board
             if time.perf_counter() > end:
                 return
 

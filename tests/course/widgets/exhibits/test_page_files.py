@@ -55,7 +55,7 @@ def cell(monkeypatch):
     """A function that makes the present cell of a kernel another one; files are carried by none at first."""
     opened = []
     monkeypatch.setattr(give, "_carriers", {})
-    monkeypatch.setattr(give, "_given", {})
+    monkeypatch.setattr(give, "_widgets", {})
     monkeypatch.setattr(give, "Given", lambda files: opened.append(files))
 
     def show(exhibit, cell, message="1", deleted=()):

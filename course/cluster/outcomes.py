@@ -54,8 +54,8 @@ async def _settle_together(client, pairs):
     finished = {future: dask_future for future, dask_future in pairs if dask_future.status == "finished"}
     try:
         values = await client._gather(list(finished.values()))
-    except (Exception, SystemExit, KeyboardInterrupt):  # one is lost, and may not be had again: each for itself, then
-        finished, values = {}, []
+    except (Exception, SystemExit, KeyboardInterrupt):  # Dask: KilledWorker, CancelledError; pickle: a result's any
+        finished, values = {}, []  # then each for itself
     for future, value in zip(finished, values, strict=True):
         finish(future, value)
     for future, dask_future in pairs:

@@ -62,7 +62,9 @@ async def _answer_of_scheduler(me, connection):
             answer = await scheduler.handshake(name=me.name, address=me.address, versions=versions())
         except OSError:
             raise
-        except Exception as error:  # raised over there, by a version that expects something else
+        except (
+            Exception
+        ) as error:  # Dask raises here whatever the scheduler raised there: another version's TypeError, …
             other = other_versions(theirs["versions"], ("the scheduler", "this task"))
             raise Refused(other or f"the scheduler could not answer: {error}") from error
     if answer["refused"] and not answer["wait"]:

@@ -103,10 +103,8 @@ class TapeOnWorker(WorkerPlugin):
             await asyncio.sleep(TAPE_FLUSHED_EVERY)
             try:
                 await self.flush()
-            except (
-                Exception
-            ):  # the scheduler is away, or records no more: what this process does is not noted any longer
-                return
+            except Exception:  # the scheduler is away (Dask: CommClosedError), or its plugin gone (any of its errors)
+                return  # what this process does is not noted any longer
 
 
 async def flush(name: str, dask_worker: Worker | None = None) -> None:

@@ -55,7 +55,7 @@ class Tape:
             return
         try:
             self._record = recorder.stop()
-        except Exception as error:  # Dask raises many kinds where the scheduler is gone
+        except Exception as error:  # Dask, of a lost scheduler: CommClosedError, TimeoutError, plain Exception
             self._record = _nothing(f"the cluster was gone before its tape was closed ({type(error).__name__})")
         finally:
             self._record = self._record or _nothing("its closing was interrupted")

@@ -80,7 +80,7 @@ class Leases:
         return {"holder": lease.holder if held else None, "term": lease.highest, "left": max(0.0, lease.until - now)}
 
     def release(self, name: str, holder: str) -> None:
-        """Give the lease back, where `holder` has it, and stand for it no more."""
+        """Give the lease back, where `holder` has it; `holder` is no longer a candidate."""
         lease = self._lease(name)
         lease.candidates.pop(holder, None)
         if holder == lease.holder:
@@ -130,7 +130,7 @@ class Lease:
 
     @property
     def seconds_left(self) -> float:
-        """For how long this candidate still holds it, in seconds; 0 when it does not."""
+        """Seconds for which this candidate still holds it; 0 when it does not."""
         return max(0.0, self._until - self._clock())
 
     def renew(self) -> bool:

@@ -102,10 +102,10 @@ class ClusterExecutor(concurrent.futures.Executor):
     ) -> Iterator:
         """Return an iterator of `fn(*args)` for all `args` in `zip(*iterables)`, in this order; all begin at once.
 
-        `chunksize`: so many calls go to a task together and run there one after the other. A call of less than a
-        millisecond takes less than its way: chunks make such calls ten times faster. A call that fails raises at its
-        place, and the rest is cancelled; so do results that are asked for more than `timeout` seconds after this
-        (TimeoutError). ValueError for a chunksize below 1. `newer`: what Python's own `Executor.map` takes besides.
+        `chunksize`: so many calls go to a task together and run there one after the other. A call of less than
+        a millisecond takes less time than its messages: chunks make such calls ten times faster. A call that fails
+        raises at its place, and the rest is cancelled; so do results that are asked for more than `timeout` seconds
+        after this (TimeoutError). ValueError for a chunksize below 1. `newer`: what Python's own `Executor.map` takes besides.
         """
         if newer:  # Python 3.14's buffersize=: calls begin as their results are taken
             return super().map(fn, *iterables, timeout=timeout, chunksize=chunksize, **newer)

@@ -11,7 +11,7 @@ from typing import Any
 from distributed import Future
 from distributed.scheduler import KilledWorker, NoValidWorkerError
 
-#: … and fetches so often what has ended, unless all has.
+#: Seconds between two fetches of the results of what has ended, unless all has ended.
 RESULTS_FETCHED_EVERY = 0.05
 
 

@@ -1,4 +1,4 @@
-"""By which way a process finds others, where that is not straight: a tunnel, a forwarded port, another network."""
+"""How a process reaches others where their own address does not: a tunnel, a forwarded port, another network."""
 
 import re
 import socket

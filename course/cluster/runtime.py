@@ -1,4 +1,4 @@
-"""What a `Cluster` stands on: `LocalRuntime` has its tasks' processes, `RemoteRuntime` only knows where they are."""
+"""The base of a `Cluster`: `LocalRuntime` has its tasks' processes, `RemoteRuntime` only knows where they are."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol

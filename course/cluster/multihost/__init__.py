@@ -1,1 +1,1 @@
-"""Tasks started by hand, on one host or several: joining, leases, heartbeats, and what a refused one is told."""
+"""Tasks started by hand, on one host or several: joining, heartbeats, and the reason that a refused task gets."""

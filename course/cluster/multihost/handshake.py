@@ -1,4 +1,4 @@
-"""The handshake before a task joins: it hears at once why it can't: another version, another spec, a taken name."""
+"""The handshake before a task joins: the scheduler says at once why it may not: other versions, another spec."""
 
 import asyncio
 import functools

@@ -71,7 +71,7 @@ class Watch(SchedulerPlugin):
         _LOG.info("%s has joined at %s", self._names[worker], worker)
 
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
-        """End it: the task has left (Dask calls this)."""
+        """End the watch of a task that has left (Dask calls this)."""
         self._heard.pop(worker, None)
         if name := self._names.pop(worker, None):
             _LOG.info("%s is gone: its connection from %s ended", name, worker)

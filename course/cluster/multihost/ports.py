@@ -1,4 +1,4 @@
-"""Whether an address of the spec can be listened at here: a taken port and another machine's address are named."""
+"""Check that this process can listen at an address of the spec: the port is free, and the address this machine's."""
 
 import errno
 import socket

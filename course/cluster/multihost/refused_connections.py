@@ -1,4 +1,4 @@
-"""Tell, on the side that listens, who was refused and why: Dask writes it to a log that a course does not show."""
+"""Tell, on the side that listens, who was refused and why: Dask's own line has only OpenSSL's word for it."""
 
 import logging
 import sys

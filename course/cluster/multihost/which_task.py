@@ -1,4 +1,4 @@
-"""Which task of a cluster started by hand this process is: one, the scheduler, or one with the scheduler beside it."""
+"""Which task of a cluster started by hand this process is: a task, the scheduler, or both."""
 
 from dataclasses import dataclass, field
 from typing import Protocol

@@ -11,7 +11,7 @@ _PINGS = 5
 
 
 async def seconds_ahead(client: Client) -> tuple[float, str]:
-    """Return by how many seconds the scheduler's clock is ahead of this process's, and how that was found out.
+    """Return by how many seconds the scheduler's clock is ahead of this process's, and how that was measured.
 
     0 on loopback. Elsewhere the quickest of five round trips, taken to be as long one way as the other (D. Mills, RFC
     5905, section 8), so the error is at most half of it.

@@ -14,7 +14,7 @@ _GOLDEN = 0x9E3779B1
 def is_kept(number: int, one_in: int) -> bool:
     """Say whether the row of this number is among the one in `one_in` (a power of two) that are kept.
 
-    Who is among one in eight is among one in four. Source: D. Knuth, The Art of Computer Programming 3, 6.4.
+    A row that is among one in eight is among one in four. Source: D. Knuth, The Art of Computer Programming 3, 6.4.
     """
     return (number * _GOLDEN & 0xFFFFFFFF) < 2**32 // one_in
 
@@ -22,8 +22,8 @@ def is_kept(number: int, one_in: int) -> bool:
 class Columns:
     """Rows whose columns are `array`s of the given typecodes; at most `limit` of them are kept.
 
-    Beyond that about every second row goes, and of those to come too, then three of four …: `one_in` says how many
-    stand for one. `added` counts all rows that came. Not for several threads at once.
+    Beyond that, about every second row is dropped, those to come too, then three of four …: one row stands for
+    `one_in`. `added` counts all rows that came. Not for several threads at once.
     """
 
     def __init__(self, limit: int, **codes: str):

@@ -11,7 +11,7 @@ def reflow(bars: Sequence[Bar], edges: Sequence[tuple[int, int]], lengths: dict[
     `bars` are in the order of their beginnings. A bar begins when three things are there: its process is free (the
     bar before it on its lane has ended), what it waits for has ended (`edges`: pairs of places), and it was asked for.
     What came on top of the last of these, the way of a message, stays as long as it was. Whoever was asked for at a
-    fixed moment is still asked for then: what the program would have done later, nobody recorded.
+    fixed moment is still asked for then: nobody recorded what the program would have done later.
     """
     waits_for: dict[int, list[int]] = {}
     for source, target in edges:

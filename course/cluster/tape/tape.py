@@ -21,7 +21,7 @@ class Tape:
     """What a cluster did: each task, each transfer and its bytes, joins and deaths, steps and versions of a training.
 
     `cluster.record()` makes one that records until it is closed, by the end of its `with` or by `close()`; `Tape.load`
-    one that was stored. `record` has the data. Whatever is raised inside the `with`, what happened until then stays.
+    one that was stored. `record` has the data. After an error inside the `with`, the tape has what happened until then.
     Up to 5,000 rows of a kind are kept; of more about every second, fourth, … and its words say so.
     """
 

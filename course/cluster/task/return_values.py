@@ -1,4 +1,4 @@
-"""What a function returns goes home through the CPU's memory: a tensor that is elsewhere is an error, told at once."""
+"""A function's result goes home through the CPU's memory: a tensor that is elsewhere raises an error at once."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -104,10 +104,10 @@ def _write_to(log):
 
 
 class Leaver(Protocol):
-    """What a task is to do before it ends because it is told to: a parameter server hands over what it has."""
+    """Something to do before a task that is told to end does so: a parameter server hands over what it has."""
 
     def leave(self, seconds: float) -> None:
-        """Do it, in `seconds` at most."""
+        """Do what there is to do, in `seconds` at most."""
 
 
 class TaskWorker(Worker):

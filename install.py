@@ -283,7 +283,8 @@ def install(root, venv, extras, cuda, torch=""):
         names = "[{}]".format(",".join(extras)) if extras else ""
         # named again: a torch outside the course's range is refused, and not replaced by another
         parts = [word for part in PARTS for word in ("--editable", os.path.join(root, part))]
-        course = ["install", *parts, "--editable", root + names, *([wanted] if torch else [])]
+        # the course first: after the grader, which needs it, pip looks for it on the index
+        course = ["install", "--editable", root + names, *parts, *([wanted] if torch else [])]
         install_pip.run(python, course, "the course and what it needs", say)
     except install_pip.NetworkGone as problem:
         # pip downloads everything before it changes anything: what is there is sound.

@@ -1,4 +1,4 @@
-"""A training that was hit: loss, version and staleness against time, and what happened when, written where it was."""
+"""A training that was hit: loss, version and staleness against time, and each event written at its second."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -78,7 +78,7 @@ def is_good(event: Any) -> bool:
 
 
 def _places(events, last):
-    """Return id of event -> the lowest row in which its words touch no other's; those for which there is none lack."""
+    """Return id of event -> the lowest row in which its words touch no other's; events without one are left out."""
     taken, placed = [-1.0] * _ROWS, {}
     for event in events:
         begin, end = _extent(event, last)

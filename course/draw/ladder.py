@@ -20,7 +20,7 @@ class Rung:
 
 @dataclass(frozen=True, repr=False)
 class Ladder:
-    """Versions of one program that do the same, the first one lowest; `unit` is what they do so many of a second."""
+    """Versions of one program that do the same, the first one lowest; `unit` names what their rates count."""
 
     unit: str
     rungs: tuple[Rung, ...] = ()
@@ -33,7 +33,7 @@ class Ladder:
 
     @property
     def gains(self) -> tuple[float, ...]:
-        """How many times the rung below each rung makes; the first has none below it, and 1."""
+        """Each rung's rate divided by that of the rung below; 1 for the first."""
         rates = [rung.rate for rung in self.rungs]
         return tuple(rate / below for rate, below in zip(rates, [*rates[:1], *rates], strict=False))
 
@@ -47,7 +47,7 @@ class Ladder:
 
 
 def times(factor: float) -> str:
-    """Return a factor as it is spoken of, in two or three digits; one below 1 as a fraction.
+    """Return a factor in words, in two or three digits; a factor below 1 is a fraction.
 
     >>> times(1.96), times(37.2), times(10_501), times(0.064)
     ('2.0 ×', '37 ×', '10,500 ×', '1/16 ×')

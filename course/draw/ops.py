@@ -1,4 +1,4 @@
-"""Where ops ran: a lane a device, a row an op, an arrow as wide as its bytes where a tensor moved, who made what."""
+"""Where ops ran: a lane a device, a row an op, an arrow as wide as its bytes where a tensor moved, what made each."""
 
 from collections.abc import Iterable, Sequence
 from html import escape

@@ -7,7 +7,7 @@ from course.draw.picture import Picture, figure, picture
 
 
 def breaks_at(curve: Mapping[int, float]) -> int:
-    """Return the least number of workers that makes nine tenths of what the curve ever reaches."""
+    """Return the least number of workers that makes nine tenths of the curve's largest rate."""
     most = max(curve.values())
     return min(count for count, rate in curve.items() if rate >= 0.9 * most)
 

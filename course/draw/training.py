@@ -1,4 +1,4 @@
-"""Trainings, drawn: one by its fit, losses and staleness; several over images and seconds, or over their distance."""
+"""Pictures of trainings: one by its fit, losses and staleness; several over images, seconds or distance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -137,7 +137,7 @@ def distance(curves: Mapping[str, Mapping[float, float]], title: str, alone: flo
 
 
 def _apart(curves):
-    """Return at which height each curve's name stands: at its end, or above the name below it."""
+    """Return the height of each curve's name: at its end, or above the name below it."""
     gap = 0.075 * max(max(curve.values()) for curve in curves.values())
     heights: dict[str, float] = {}
     for name in sorted(curves, key=lambda name: curves[name][max(curves[name])]):

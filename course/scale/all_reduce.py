@@ -1,4 +1,4 @@
-"""A ring and a server that add up the same vectors: whose gradients are where, what is sent, and how long it takes.
+"""A ring and a server that add up the same vectors: which gradients each holds, what it sends, how long it takes.
 
 The page of `course.widgets.RingAllReduce` has the same rules in `all_reduce.js`; a test compares them.
 """
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 class AllReduce:
     """`ranks` processes add up a vector of `nbytes` each, on links of `speed` bytes a second and `latency` seconds.
 
-    Each process has one link, and so has a server; it carries one message at a time in each direction. A message is
-    there `latency` after its last byte has left. Adding costs nothing, and all begin at second 0.
+    Each process has one link, and so has a server; it carries one message at a time in each direction. A message
+    arrives `latency` after its last byte has left. Adding costs nothing, and all begin at second 0.
 
     Raises ValueError for fewer than 2 ranks, no bytes, no speed, or a latency below 0.
     """
@@ -67,7 +67,7 @@ class AllReduce:
         return self.latency * self.speed * ranks * (ranks - 2) / (ranks * ranks - ranks + 1)
 
     def pieces(self, step: int) -> list[list[int]]:
-        """Return, by rank and piece, whose gradients are in it after `step` steps of the ring: bit r is rank r's.
+        """Return, by rank and piece, the gradients that it holds after `step` steps of the ring: bit r is rank r's.
 
         Raises ValueError for a step outside 0 to `steps`.
         """

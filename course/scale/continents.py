@@ -1,4 +1,4 @@
-"""A training whose processes are on several continents, simulated: who computes, who waits, what is on its way.
+"""A simulated training on several continents: which workers compute, which wait, which messages are on their way.
 
 Time is in whole microseconds: `course/widgets/exhibits/continents.js` does the same in a page, with the same numbers.
 """
@@ -73,8 +73,8 @@ def continents(
     """Return the `Timeline` of a training with a worker at each of the places `workers`.
 
     - `design`: "asynchronous", "synchronous": with the parameters at `server`, a place; "ring": each gives to the next.
-    - `compute`: microseconds of a gradient; `wire`: that a whole gradient, or all parameters, takes to go by. Each pair
-      of machines has a line of its own. A ring sends pieces, of one part in as many as there are workers.
+    - `compute`: microseconds to compute a gradient. `wire`: microseconds that a line needs for a whole gradient, or for
+      all parameters. Each pair of machines has a line of its own. A ring cuts a gradient into a piece for each worker.
 
     Raises ValueError for another design or place, or a number that is too small.
     """

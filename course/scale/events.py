@@ -36,10 +36,10 @@ def run(
 ) -> float:
     """Run `processes` until number 0 ends; return the second at which it does.
 
-    - `cores`: how many they share, None: each program has one to itself. Who is ready gets the next free core, in
-      turn, and has it until it sleeps: a process is not interrupted.
-    - `wake`: seconds that a core needs to begin again after it had nothing to do. `switch`: seconds that a core needs
-      more to go on with another process.
+    - `cores`: the number that they share; None gives each program its own. A ready process gets the next free core, in
+      turn, and keeps it until it sleeps: a process is not interrupted.
+    - `wake`: seconds that a core needs to begin again after it had nothing to do. `switch`: further
+      seconds that a core needs to change to another process.
     - `programs`: the number, from 0 up, of the program that each process is a thread of; None: each is a program. Of
       one program's threads one works at a time, until it sleeps: Python's lock.
 
@@ -177,7 +177,7 @@ class _SharedCores:
         return begun
 
     def _next(self):
-        """Take the first who is ready and whose program is not at work out of the queue; None: there is nobody."""
+        """Remove and return the first ready process whose program is not at work; None where there is none."""
         for place, (number, seconds) in enumerate(self._ready):
             if self._programs[number] not in self._at_work:
                 del self._ready[place]

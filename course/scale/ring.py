@@ -9,7 +9,7 @@ def ring_ends(compute: np.ndarray, costs: Costs, nbytes: float) -> np.ndarray:
     """Return the seconds at which rank 0 has ended each of its rounds: `events.run` on `ring_rank`, a core for each.
 
     `compute`: seconds of each gradient, shape `(ranks, rounds)`. A rank that has sent goes on when the message of the
-    rank before is there; it wakes late when it had to wait for it.
+    rank before has arrived; it wakes late when it had to wait.
     """
     size, ends = len(compute), []
     message_seconds = costs.message + nbytes / size * costs.byte

@@ -57,7 +57,7 @@ def worker(threads: Sequence[int], costs: Costs, compute: Iterator[float]) -> Pr
 def worker_thread(worker: int, costs: Costs, part: float, taken: Callable[[], Process]) -> Process:
     """A shard's thread for one worker: take in its part of a push, sleep until it is decided, answer; without end.
 
-    `part`: bytes of it. `taken`: what to do when it is there.
+    `part`: bytes of it. `taken`: what to do when it has arrived.
     """
     while True:
         yield Receive()
@@ -69,7 +69,7 @@ def worker_thread(worker: int, costs: Costs, part: float, taken: Callable[[], Pr
 
 
 class Coordinator:
-    """What the threads of shard 0 share: an update is made of `aggregate` gradients, and told to the `logs`.
+    """What the threads of shard 0 share: an update is made of `aggregate` gradients and sent to the `logs`.
 
     `threads`: its own, by worker. `part`: bytes of a gradient here. `applied`: gets the second of each gradient's
     update; after `gradients` of them process 0 gets a message.
@@ -90,7 +90,7 @@ class Coordinator:
         self._third, self._parts, self._whole = part * costs.byte / 3, Counter[int](), list[int]()
 
     def has_part(self, rank: int) -> Process:
-        """Note that a shard has its part of worker `rank`'s push; whose part completes an update makes it."""
+        """Note that a shard has its part of worker `rank`'s push; make the update if this part completes it."""
         self._parts[rank] += 1
         if self._parts[rank] <= len(self.logs):
             return

@@ -29,8 +29,9 @@ def simulate(
     """Return the seconds a gradient that `workers` take together: 0.001 are 1,000 gradients a second.
 
     - `design`: "asynchronous" or "synchronous", with the parameters on `shards` servers; "ring" or "tree", with none.
-    - `compute`: seconds of some real gradients, from which each is drawn, by `seed`. `nbytes`: of one gradient.
-    - `cores`: that all processes share; None: each has one. `rounds`: gradients of each worker, after a first one.
+    - `compute`: seconds of some real gradients; `seed` draws from them. `nbytes`: bytes of one gradient.
+    - `cores`: the number that all processes share; None gives each its own. `rounds`: gradients of each worker, after
+      a first one.
 
     Raises ValueError for another design, or a number below 1.
     """

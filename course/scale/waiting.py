@@ -1,4 +1,4 @@
-"""Requests at a server that makes batches, simulated: who is answered, refused, or gone by then, and after how long.
+"""Simulated requests at a server that makes batches: which are answered, refused or given up, and after how long.
 
 Time is in whole microseconds: `course/widgets/exhibits/request_dots.js` does the same in a page, with the same numbers.
 """
@@ -47,9 +47,9 @@ class SimulatedServer:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of requests: each that was taken has its times at one place of `arrives`, `begins` and `ends`.
+    """The times of requests: each that was accepted has one place in `arrives`, `begins` and `ends`.
 
-    `refused`: when those arrived that got 429; `batches`: sizes, in order; `deadline`: the server's. Microseconds.
+    `refused`: when those that got 429 arrived; `batches`: sizes, in order; `deadline`: the server's. Microseconds.
     """
 
     arrives: tuple[int, ...]
@@ -61,30 +61,30 @@ class Outcome:
 
     @cached_property
     def stays(self) -> list[int]:
-        """From arrival to answer, of those who were still there, the shortest first."""
+        """Times from arrival to answer, of requests whose callers still waited, the shortest first."""
         pairs = zip(self.arrives, self.ends, strict=True)
         return sorted(e - a for a, e in pairs if self.deadline is None or e - a <= self.deadline)
 
     @property
     def late(self) -> int:
-        """How many were computed for nobody: their callers had left."""
+        """The number of requests that were computed after their callers had left."""
         return len(self.arrives) - len(self.stays)
 
     def within(self, percent: int) -> int | None:
-        """Return what so many percent of the answered stay below; None where nobody was answered."""
+        """Return the time below which so many percent of the answers stay; None where there is no answer."""
         return self.stays[min(len(self.stays) - 1, len(self.stays) * percent // 100)] if self.stays else None
 
     def waiting(self, now: int) -> range:
-        """Return the places of those who wait at this microsecond, the next one first."""
+        """Return the places of the requests that wait at this microsecond, the next one first."""
         return range(bisect_right(self.begins, now), bisect_right(self.arrives, now))
 
     def at_work(self, now: int) -> range:
-        """Return the places of those who are in the worker's batch at this microsecond."""
+        """Return the places of the requests in the worker's batch at this microsecond."""
         return range(bisect_right(self.ends, now), bisect_right(self.begins, now))
 
     @cached_property
     def fullest(self) -> int:
-        """The first arrival after which most are waiting; 0 where nobody was taken."""
+        """The first arrival after which the most requests wait; 0 where none was accepted."""
         return max(self.arrives, key=lambda arrival: len(self.waiting(arrival)), default=0)
 
 
@@ -107,7 +107,7 @@ def arrivals(rate: float, seconds: float, seed: int) -> list[int]:
 def stand_in_line(arrives: Sequence[int], server: SimulatedServer) -> Outcome:
     """Return what becomes of requests that come at `arrives`, microseconds in order.
 
-    Who comes in the microsecond in which the worker gets idle is in its next batch, if the queue had a place.
+    A request that comes in the microsecond in which the worker gets idle is in its next batch, if the queue had room.
     """
     free, waiting, taken, refused, batches = 0, deque(), [], [], []
 

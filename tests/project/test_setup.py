@@ -57,7 +57,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(install, "make_venv", make_venv)
     monkeypatch.setattr(install, "python_of", lambda venv: os.path.join(venv, "bin", "python"))
     monkeypatch.setattr(install_pip, "install_torch", took_torch)
-    monkeypatch.setattr(install_pip, "run", lambda python, arguments, what, say: installed.append(arguments[-1]))
+    monkeypatch.setattr(install_pip, "run", lambda python, arguments, what, say: installed.append(arguments[2]))
     return quick
 
 

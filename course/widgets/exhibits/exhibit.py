@@ -92,9 +92,7 @@ class Exhibit(traitlets.HasTraits):
             try:
                 for name, value in changes.items():
                     setattr(self, name, value)
-            except (
-                Exception
-            ):  # traitlets' TraitError, or what the subclass's validator or engine raises; raised again below
+            except Exception:  # traitlets' TraitError, or an engine's own error, as of torch; raised again below
                 self._go_back(before)
                 raise
             finally:

@@ -105,7 +105,8 @@ class ClusterExecutor(concurrent.futures.Executor):
         `chunksize`: so many calls go to a task together and run there one after the other. A call of less than
         a millisecond takes less time than its messages: chunks make such calls ten times faster. A call that fails
         raises at its place, and the rest is cancelled; so do results that are asked for more than `timeout` seconds
-        after this (TimeoutError). ValueError for a chunksize below 1. `newer`: what Python's own `Executor.map` takes besides.
+        after this (TimeoutError). ValueError for a chunksize below 1. `newer`: what Python's own `Executor.map` takes
+        besides.
         """
         if newer:  # Python 3.14's buffersize=: calls begin as their results are taken
             return super().map(fn, *iterables, timeout=timeout, chunksize=chunksize, **newer)

@@ -118,6 +118,7 @@ def test_without_a_sandbox_nothing_is_marked_unless_asked(course, lab, monkeypat
     assert not course.marks.exists()
 
 
+@pytest.mark.long  # with nbgrader
 def test_a_place_that_can_not_be_written_costs_only_itself(course, lab):
     hand_in(course, "ada", answers(lab))
     course.gradebook.write_bytes(b"no gradebook at all" * 100)

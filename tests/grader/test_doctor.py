@@ -98,6 +98,7 @@ def test_a_link_in_place_of_a_gradebook_is_told(course):
     assert "is a link" in line("gradebook.db", course)
 
 
+@pytest.mark.long  # with nbgrader
 def test_a_course_folder_that_is_none_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     assert "not a folder" in line("file", tmp_path / "file")

@@ -80,6 +80,7 @@ def test_other_names_are_students(name):
     assert why_not(name) is None
 
 
+@pytest.mark.long  # with nbgrader
 def test_an_id_may_be_as_long_as_nbgraders_column_for_it():
     from nbgrader.api import Student
 

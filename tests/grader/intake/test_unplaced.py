@@ -66,6 +66,7 @@ def test_a_participant_of_the_worksheet_who_is_in_no_roster_is_named(course, tmp
     assert "participant 701 is Ada Lovelace (countess@x, s9) in the worksheet" in found[name]
 
 
+@pytest.mark.long  # with nbgrader
 def test_who_may_have_handed_it_in_gets_an_empty_cell_everywhere_and_the_others_their_zero(course, small, tmp_path):
     told(course, tmp_path, ["ohararob_13_9_small.ipynb", "lovelaceada_12_8_small.ipynb"])
     grading = graded(course, small, roster=CLASS)

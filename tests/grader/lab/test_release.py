@@ -50,6 +50,7 @@ def test_a_release_holds_no_line_of_a_solution(folder, labs):
     assert "SOLUTION" not in released and "marking" not in released
 
 
+@pytest.mark.long  # with nbgrader
 @every_lab
 def test_nbgrader_finds_every_exercise_its_points_and_its_marks_cell(folder, labs):
     nbgrader = pytest.importorskip("nbgrader.nbgraderformat", reason="nbgrader is not installed: the grading extra")

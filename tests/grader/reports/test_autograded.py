@@ -145,6 +145,7 @@ def test_every_exercise_has_its_cells_once_whatever_was_done_to_them(lab, damage
     assert sum(one.points for one in told if one.grade) == 10
 
 
+@pytest.mark.long  # with nbgrader
 def test_nbgraders_own_validation_takes_its_metadata(lab):
     validator = pytest.importorskip("nbgrader.nbgraderformat").MetadataValidator()
     for cell in safe_notebook(lab, marks_of(lab, notebook(cells_of(lab)))).cells:

@@ -26,6 +26,7 @@ def test_the_former_name_of_the_refusal_is_brought_up_to_date(tmp_path):
     assert not write_config(course) and path.read_bytes() == now + b"# \xe9\n"
 
 
+@pytest.mark.long  # with nbgrader
 def test_nbgraders_autograder_refuses_and_leaves_the_safe_notebook_as_it_is(tmp_path, monkeypatch):
     converters = pytest.importorskip("nbgrader.converters")
     from nbgrader.api import Gradebook

@@ -21,7 +21,10 @@ from tests.helpers.class_here import graded, hand_in
 
 if find_spec("nbgrader") is None:  # a second of imports, which every process of the run would pay to collect its tests
     pytest.skip("NOT TESTED HERE: nbgrader is not installed (pip install 'course[grading]')", allow_module_level=True)
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::sqlalchemy.exc.SAWarning")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::sqlalchemy.exc.SAWarning"),
+]
 
 RULES = ClassFile()
 

@@ -79,7 +79,7 @@ def converted(made, template="lab"):
     return inner[inner.index(">") + 1 : inner.rindex(closing)].split('<div class="help">')[0]
 
 
-@pytest.mark.parametrize("template", ["formgrade", "lab", "classic"])
+@pytest.mark.parametrize("template", [pytest.param("formgrade", marks=pytest.mark.long), "lab", "classic"])
 def test_nbconvert_makes_no_live_page_of_a_hostile_submission(lab, template):
     marks = marks_of(lab, hostile_notebook(lab), total={"score": 0.0, "reason": TEXTS[0] + TEXTS[7]})
     page = converted(safe_notebook(lab, marks), template)

@@ -79,7 +79,6 @@ def test_a_compose_file_with_a_fault_is_told(service, change, told):
     assert any(told in fault for fault in faults(file, STAGES))
 
 
-@pytest.mark.long
 def test_every_service_turns_healthy_in_the_order_of_the_file(seen):
     order = [one["name"] for one in plan(compose(), STAGES)]
     assert order[0] == "keys" and order.index("scheduler") < order.index("ps")
@@ -87,7 +86,6 @@ def test_every_service_turns_healthy_in_the_order_of_the_file(seen):
     assert all(healthy for name, healthy in seen["healthy"].items() if name != "worker-1")
 
 
-@pytest.mark.long
 def test_the_pages_cell_computes_pi_and_trains_on_them(seen):
     cell = seen["programs"][0]
     assert cell["code"] == 0, cell["erred"]
@@ -95,28 +93,23 @@ def test_the_pages_cell_computes_pi_and_trains_on_them(seen):
     assert abs(float(pi) - 3.1416) < 0.01 and int(steps) == 50
 
 
-@pytest.mark.long
 def test_the_keys_are_for_their_user_alone(seen):
     assert seen["programs"][1]["said"].split() == ["600", "/keys/cluster.pem", "600", "/keys/token", "1000"]
 
 
-@pytest.mark.long
 def test_without_a_token_anyone_who_reaches_the_port_runs_commands(seen):
     opened, ours = seen["programs"][2:]
     assert opened["said"].strip() == "1000", opened["erred"]
     assert ours["code"] == 1 and ours["erred"].strip() == "refused: 403"
 
 
-@pytest.mark.long
 def test_the_health_check_of_a_killed_task_turns_red(seen):
     assert seen["healthy"]["worker-1"] is False
 
 
-@pytest.mark.long
 def test_all_end_when_they_are_told_to(seen):
     assert seen["ended"] == dict.fromkeys([*TASKS[:3], "server", "lab"], 0), seen["logs"]
 
 
-@pytest.mark.long
 def test_the_health_checks_leave_no_line_in_the_logs(seen):
     assert not re.search("refused|handshake|Traceback", "".join(seen["logs"][name] for name in TASKS))

@@ -13,7 +13,7 @@ from tests.deploy.docker.compose_file import FOLDER, ROOT, compose, faults, plan
 from tests.deploy.docker.room import FOLDER as FOLDER_INSIDE
 from tests.deploy.docker.room import happened, need_rooms
 
-pytestmark = pytest.mark.timeout(700)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(700)]
 
 STAGES, _ = dockerfile.read((FOLDER / "Dockerfile").read_text(encoding="utf-8"))
 TASKS = ["scheduler", "ps", "worker-0", "worker-1"]

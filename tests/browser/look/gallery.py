@@ -71,7 +71,7 @@ def watched():
     watch = dashboard.watch
     for at in range(400):
         late = min(at, (at * 7) % 4)
-        watch._kept.append(
+        watch._steps.append(
             Step(at + 1, at % 3, at - late, 5 * 0.99**at + 0.1, 0.005 * at, 0.005 * at + 0.001 * (at % 3))
         )
         watch.staleness[late] += 1

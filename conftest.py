@@ -66,6 +66,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.nodeid.startswith(("tests/slow/", "modelserver/tests/slow/")):
             item.add_marker("long")
+        if item.get_closest_marker("long") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(900))  # four at a time on two cores, and each of them a long one
     longest_first(items)
 
 

@@ -67,6 +67,17 @@ def host():
     assert set(folder.glob("store-*")) <= before
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the claim on a port is a socket of Linux's own kind")
+def test_a_dead_stores_port_is_not_given_to_another_store():
+    store_host = module("store_host")
+    listener, claim = store_host._listener()
+    listener.close()  # as when the store is dead, and will come back
+    other, its_claim = store_host._listener()
+    assert claim.getsockname() != its_claim.getsockname()
+    for opened in (claim, other, its_claim):
+        opened.close()
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="marks are made on Linux")
 @settings(max_examples=8)
 @given(

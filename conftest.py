@@ -14,7 +14,7 @@ from hypothesis.internal.conjecture import providers
 from tests.helpers.cluster.shared import SharedCluster
 from tests.helpers.lanes import Lanes, longest_first
 from tests.helpers.leaks import check_leaks, leftovers
-from tests.selection import LONG, ROOT, SHORT, is_left_out, left_out
+from tests.selection import LONG, ROOT, SHORT, SLOW, is_left_out, left_out
 
 # Examples are drawn from each test's own text, and none has a time limit: the same commit gets the same verdict, on any
 # machine and under any load. `make explore` draws new ones; what it finds becomes an `@example` of the test.
@@ -64,7 +64,7 @@ def pytest_terminal_summary(terminalreporter, config):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.nodeid.startswith(("tests/slow/", "modelserver/tests/slow/")):
+        if str(item.path).startswith(SLOW):
             item.add_marker("long")
         if item.get_closest_marker("long") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(900))  # four at a time on two cores, and each of them a long one

@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("tests", "modelserver/tests")
 SHORT, LONG = "not long", "long"  # as they are given to pytest's -m
+SLOW = tuple(str(ROOT / room / "slow") for room in ROOMS)  # folders whose tests are long without a mark
 
 _MARKED_FILE = re.compile(r"^pytestmark = (?:.|\n(?=[ \])]))*?mark\.long\b", re.M)
 _MARKED_TEST = re.compile(r"mark\.long\b")
@@ -18,7 +19,7 @@ _MARKED_TEST = re.compile(r"mark\.long\b")
 
 def is_long_file(path: Path) -> bool:
     """Tell whether all tests of a file are long."""
-    return "tests/slow/" in path.as_posix() or bool(_MARKED_FILE.search(path.read_text(encoding="utf-8")))
+    return str(path).startswith(SLOW) or bool(_MARKED_FILE.search(path.read_text(encoding="utf-8")))
 
 
 def is_left_out(path: Path, expression: str) -> bool:

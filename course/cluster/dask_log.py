@@ -37,6 +37,7 @@ DROPPED = (
     ("distributed.worker.state_machine", "Async instruction for * ended with CancelledError", _CLOSES),
     ("distributed.worker.state_machine", "Failed to cancel asyncio task after ", _CLOSES),
     ("distributed.client", "Failed to reconnect to scheduler after ", _SCHEDULER),
+    ("distributed.client", "", _SCHEDULER),  # a traceback under an empty line
     ("distributed.worker", "Failed to communicate with scheduler during heartbeat", _SCHEDULER),
     ("distributed.worker", "Scheduler was unaware of this worker", _SCHEDULER),
     (
@@ -54,9 +55,9 @@ class _Dropping(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         line = record.getMessage()
-        if record.name == "distributed.client" and not line.strip():
-            return False  # a traceback alone: the client's attempt to reach a lost scheduler, which the course names
-        return not any(record.name == name and fnmatchcase(line, f"{begins}*") for name, begins, _ in DROPPED)
+        return not any(
+            record.name == name and fnmatchcase(line.strip(), begins and f"{begins}*") for name, begins, _ in DROPPED
+        )
 
 
 _DROPPING = _Dropping()

@@ -114,3 +114,6 @@ def test_only_the_lines_of_the_table_are_dropped(records):
     logger.error("%s scattered data, which can't be recovered", lost)
     logging.getLogger("distributed.worker").warning("%s already computed task(s)", lost)  # of another logger
     assert [one.getMessage()[len(lost) :].split()[0] for one in records()] == ["scattered", "already"]
+    logging.getLogger("distributed.client").error("")
+    logging.getLogger("distributed.client").error("a line")
+    assert [one.getMessage() for one in records()][2:] == ["a line"]

@@ -8,7 +8,14 @@ from tests.slow.faults.plan import plan
 
 pytestmark = pytest.mark.faults
 #: Kinds that are quick, one of each sort; the others need clusters of their own, and `make faults`.
-SHORT = ["worker killed", "ps killed", "checkpoint torn", "disk full", "connection cut in mid-message"]
+SHORT = [
+    "worker killed",
+    "ps killed",
+    "checkpoint torn",
+    "disk full",
+    "connection cut in mid-message",
+    "classic: chief killed",
+]
 
 
 @pytest.mark.timeout(300)

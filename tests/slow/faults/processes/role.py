@@ -59,9 +59,6 @@ def play(arguments, traces=".", log=None):
         faulthandler.enable()
     problem = partial(Traced, 3, 0.01, 0, str(traces))
     PROBLEMS["counting"] = {"usual": NamedProblem(problem, "sgd", 1.0, 500, _say)}
-    for option in main.commands["train"].params:
-        if option.name == "problem":
-            option.type = type(option.type)(list(PROBLEMS))
     try:
         main(arguments, prog_name="python -m course")
     finally:

@@ -8,7 +8,7 @@ import torch
 
 from simgpu import simulated_gpus
 from tests.slow.conformance.operators.outcomes import Outcome, differences, flat
-from tests.slow.conformance.operators.shares import Outcomes, walked
+from tests.slow.conformance.operators.shares import Walk, walked
 from tests.slow.conformance.operators.table import QUICK, quick_counts
 from tests.slow.conformance.operators.walk import AGREES, DIFFERS, REFUSED, examine
 
@@ -19,7 +19,7 @@ NO_CUDA = "no CUDA device here: ops are compared with the CPU, and with the erro
 @pytest.fixture(scope="module")
 def verdicts():
     """Return the verdicts of all ops in the quick ways, in a process of their own: torch's tests set flags of torch."""
-    return list(walked(Outcomes(QUICK, ("float32",), 1), 1))
+    return list(walked(Walk(QUICK, ("float32",), 1), 1))
 
 
 @pytest.mark.timeout(1800)  # half a minute of one core, which may be busy
@@ -39,7 +39,7 @@ def test_the_page_tells_what_these_calls_give(verdicts):
 @pytest.mark.timeout(1800)
 @pytest.mark.skipif(not torch.cuda.is_available(), reason=NO_CUDA)
 def test_cuda_itself_agrees():
-    found = walked(Outcomes(("positional",), ("float32",), 1), 1)
+    found = walked(Walk(("positional",), ("float32",), 1), 1)
     assert [one for one in found if one.verdict in (DIFFERS, REFUSED)] == []
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import torch
 
-from tests.slow.conformance.operators.shares import Outcomes, walked
+from tests.slow.conformance.operators.shares import Walk, walked
 from tests.slow.conformance.operators.table import QUICK, counted, page
 from tests.slow.conformance.operators.walk import DIFFERS
 from tests.slow.conformance.operators.ways import DTYPES, WAYS
@@ -25,7 +25,7 @@ PAGE = Path(__file__).resolve().parents[4] / "docs" / "operators_of_torch.md"
 def main(most, ways, dtypes, parts, write):
     """Say each difference; exit with 1 when there is one."""
     began, found = time.monotonic(), []
-    for verdict in walked(Outcomes(tuple(ways), tuple(dtypes), most), parts):
+    for verdict in walked(Walk(tuple(ways), tuple(dtypes), most), parts):
         found.append(verdict)
         if len(found) % 1000 == 0:
             click.echo(f"{len(found)} verdicts in {time.monotonic() - began:.0f} s")
@@ -33,7 +33,7 @@ def main(most, ways, dtypes, parts, write):
             click.echo(f"{verdict.op}, {verdict.way}, {verdict.dtype}: {verdict.said}")
     click.echo(f"{counted(Counter(one.verdict for one in found))} in {time.monotonic() - began:.0f} s")
     if write:
-        quick = walked(Outcomes(QUICK, ("float32",), 1), parts)
+        quick = walked(Walk(QUICK, ("float32",), 1), parts)
         PAGE.write_text(page(found, quick, torch.__version__.partition("+")[0], most), encoding="utf-8")
         click.echo(f"written: {PAGE}")
     raise SystemExit(1 if any(one.verdict == DIFFERS for one in found) else 0)

@@ -37,26 +37,6 @@ def graph_convolutions_by_scattered_sums():
 
 
 @program
-def attention_along_the_edges_of_a_graph():
-    device = gpu()
-    (row, column), x = edges().to(device), drawn(6, 4, device=device)
-    layer, score = nn.Linear(4, 3, bias=False).to(device), nn.Parameter(drawn(6).to(device))
-
-    def loss(m):
-        h = m[0](x)
-        e = F.leaky_relu(torch.cat([h[row], h[column]], 1) @ score, 0.2)
-        top = torch.full((6,), -torch.inf, device=device).scatter_reduce(0, column, e.detach(), "amax")
-        a = (e - top[column]).exp()
-        total = torch.zeros(6, device=device).index_add(0, column, a)
-        a = a / total[column]
-        return torch.zeros_like(h).index_add(0, column, h[row] * a.unsqueeze(-1)).square().mean() + score.square().sum()
-
-    model = nn.Sequential(layer)
-    model.register_parameter("score", score)
-    return train(model, loss), score
-
-
-@program
 def shortest_ways_between_all():
     device = gpu()
     far = torch.full((7, 7), math.inf)
@@ -80,47 +60,6 @@ def labels_flow_to_their_neighbours():
         label = new
     names, inverse, counts = torch.unique(label, return_inverse=True, return_counts=True)
     return names, inverse, counts, torch.unique_consecutive(label)
-
-
-@program
-def the_best_tags_of_a_chain():
-    device = gpu()
-    emit, move = drawn(5, 3, device=device), nn.Parameter(torch.zeros(3, 3).to(device))
-    tags = torch.tensor([0, 1, 1, 2, 0], device=device)
-
-    def loss(m):
-        alpha = emit[0]
-        for t in range(1, 5):
-            alpha = torch.logsumexp(alpha[:, None] + m.move, 0) + emit[t]
-        gold = emit.gather(1, tags[:, None]).sum() + m.move[tags[:-1], tags[1:]].sum()
-        return torch.logsumexp(alpha, 0) - gold
-
-    model = nn.Module()
-    model.move = move
-    losses = train(model, loss)
-    score, back = emit[0], []
-    for t in range(1, 5):
-        score, where = (score[:, None] + model.move.detach()).max(0)
-        score = score + emit[t]
-        back.append(where)
-    path = [score.argmax().item()]
-    for where in reversed(back):
-        path.append(where[path[-1]].item())
-    return losses, path[::-1]
-
-
-@program
-def greeks_of_an_option():
-    device = gpu()
-    spot = torch.tensor([90.0, 100, 110], device=device, requires_grad=True)
-    vol = torch.tensor(0.2, device=device, requires_grad=True)
-    normal = distributions.Normal(torch.tensor(0.0, device=device), torch.tensor(1.0, device=device))
-    d1 = (torch.log(spot / 100) + (0.01 + vol**2 / 2)) / vol
-    price = spot * normal.cdf(d1) - 100 * math.exp(-0.01) * normal.cdf(d1 - vol)
-    delta, vega = torch.autograd.grad(price.sum(), (spot, vol), create_graph=True)
-    (gamma,) = torch.autograd.grad(delta.sum(), spot)
-    paths = spot.detach()[:, None] * torch.exp(-0.01 + 0.2 * drawn(3, 200, device=device))
-    return price, delta, vega, gamma, torch.clamp(paths - 100, min=0).mean(1), torch.special.ndtr(d1)
 
 
 @program
@@ -169,33 +108,6 @@ def darts_in_a_circle():
 
 
 @program
-def spins_of_a_magnet():
-    device = gpu()
-    spins = (torch.rand(8, 8) < 0.5).float().mul(2).sub(1).to(device)
-    board = (torch.arange(8)[:, None] + torch.arange(8)).remainder(2).bool().to(device)
-    for step in range(6):
-        field = sum(spins.roll(shift, axis) for shift in (1, -1) for axis in (0, 1))
-        odds = torch.sigmoid(2 * 0.5 * field)
-        flips = torch.where(torch.rand(8, 8).to(device) < odds, 1.0, -1.0)
-        spins = torch.where(board if step % 2 else ~board, flips, spins)
-    return spins, -(spins * spins.roll(1, 0) + spins * spins.roll(1, 1)).mean()
-
-
-@program
-def planets_that_attract():
-    device = gpu()
-    place, speed = drawn(5, 3, device=device), drawn(5, 3, device=device) * 0.1
-    mass = torch.rand(5).to(device)
-    for _ in range(10):
-        apart = place[None] - place[:, None]
-        pull = (mass[None, :, None] * apart / (apart.square().sum(-1, keepdim=True) + 0.1) ** 1.5).sum(1)
-        speed = torch.add(speed, pull, alpha=0.01)
-        place += 0.01 * speed
-    spin = torch.linalg.cross(place, mass[:, None] * speed).sum(0)
-    return place, spin, torch.pdist(place), 0.5 * torch.einsum("n,nd,nd->", mass, speed, speed)
-
-
-@program
 def heat_in_a_plate():
     device = gpu()
     plate = torch.zeros(1, 1, 10, 10, device=device)
@@ -206,20 +118,6 @@ def heat_in_a_plate():
     left, back = torch.empty_like(plate[0, 0]), torch.gradient(plate[0, 0])
     torch.sub(plate[0, 0].cumsum(0), 1, out=left)
     return plate, back, left, torch.trapezoid(plate[0, 0], dx=0.1), torch.cumulative_trapezoid(plate[0, 0, :, 3])
-
-
-@program
-def goods_are_moved_at_least_cost():
-    device = gpu()
-    x, y = drawn(5, 2, device=device).requires_grad_(), drawn(6, 2, device=device)
-    cost = torch.cdist(x, y, p=2) ** 2
-    u, v = torch.zeros(5, device=device), torch.zeros(6, device=device)
-    for _ in range(10):
-        u = 0.1 * (math.log(1 / 5) - torch.logsumexp((v[None] - cost) / 0.1, 1))
-        v = 0.1 * (math.log(1 / 6) - torch.logsumexp((u[:, None] - cost) / 0.1, 0))
-    plan = torch.exp((u[:, None] + v[None] - cost) / 0.1)
-    (plan * cost).sum().backward()
-    return plan, x.grad
 
 
 @program
@@ -237,20 +135,3 @@ def runs_of_equal_numbers():
         torch.isin(x, torch.tensor([1, 2], device=device)), x.bincount(weights=x.double()), x.float().renorm(1, 0, 2.0)
         if x.dim() > 1 else x.float().norm(), torch.bitwise_xor(x, x.flip(0)), torch.gcd(x, x + 1), x.msort(),
     ]  # fmt: skip
-
-
-@program
-def neighbours_close_together_in_a_picture_of_two_dimensions():
-    device = gpu()
-    x, y = drawn(8, 4, device=device), nn.Parameter((drawn(8, 2) * 0.01).to(device))
-    p = torch.exp(-torch.cdist(x, x).square()).fill_diagonal_(0)
-    p = ((p / p.sum(1, keepdim=True)) + (p / p.sum(1, keepdim=True)).t()) / 16
-    optimiser, found = torch.optim.SGD([y], lr=1.0, momentum=0.5), []
-    for _ in range(3):
-        near = 1 / (1 + torch.cdist(y, y).square()) * (1 - torch.eye(8, device=device))
-        loss = F.kl_div((near / near.sum()).clamp_min(1e-12).log(), p, reduction="sum")
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        found.append(loss.item())
-    return found

@@ -121,25 +121,6 @@ def gpt_keeps_its_keys_and_samples_by_nucleus():
 
 
 @program
-def character_rnn_carries_its_state():
-    device = gpu()
-    text, letters = encoded()
-    one_hot = F.one_hot(text, letters).float().to(device)
-    rnn_, head = nn.GRU(letters, 6).to(device), nn.Linear(6, letters).to(device)
-    optimiser = torch.optim.Adagrad([*rnn_.parameters(), *head.parameters()], lr=0.1)
-    hidden, losses = torch.zeros(1, 1, 6, device=device), []
-    for start in range(0, 15, 5):
-        made, hidden = rnn_(one_hot[start : start + 5, None], hidden)
-        hidden = hidden.detach()
-        loss = F.cross_entropy(head(made.squeeze(1)), text[start + 1 : start + 6].to(device))
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
-    return losses, hidden
-
-
-@program
 def bidirectional_tagger_of_unsorted_sentences():
     device = gpu()
     sentences = [torch.randint(1, 9, (length,)) for length in (3, 6, 2)]
@@ -178,56 +159,6 @@ def translation_with_a_whole_transformer():
         return F.cross_entropy(m[1][2](made).flatten(0, 1), wanted.flatten(), label_smoothing=0.1)
 
     return train(nn.ModuleList([model, tables]), loss, optimiser=torch.optim.Adam, betas=(0.9, 0.98), eps=1e-9)
-
-
-class Attention(nn.Module):
-    """Additive attention of a decoder over an encoder's states."""
-
-    def __init__(self, width):
-        super().__init__()
-        self.query, self.key, self.score = (nn.Linear(width, size) for size in (width, width, 1))
-
-    def forward(self, query, keys):
-        weights = self.score(torch.tanh(self.query(query).unsqueeze(1) + self.key(keys))).squeeze(-1).softmax(-1)
-        return torch.bmm(weights.unsqueeze(1), keys).squeeze(1)
-
-
-@program
-def sequence_to_sequence_with_teacher_forcing():
-    device, width = gpu(), 6
-    words = torch.randint(0, 7, (3, 4)).to(device)
-    m = nn.ModuleDict(
-        {
-            "table": nn.Embedding(8, width), "encoder": nn.GRU(width, width, batch_first=True),
-            "attend": Attention(width), "cell": nn.GRUCell(2 * width, width), "head": nn.Linear(width, 8),
-        }
-    ).to(device)  # fmt: skip
-
-    def loss(m):
-        keys, hidden = m["encoder"](m["table"](words))
-        hidden, total, token = hidden[-1], 0, torch.full((3,), 7, device=device)
-        for step, wanted in enumerate(words.flip(1).unbind(1)):
-            hidden = m["cell"](torch.cat([m["table"](token), m["attend"](hidden, keys)], -1), hidden)
-            scores = m["head"](hidden)
-            total = total + F.cross_entropy(scores, wanted)
-            token = wanted if step % 2 else scores.argmax(-1)
-        return total / 4
-
-    return train(m, loss)
-
-
-@program
-@torch.no_grad()
-def beam_search():
-    device = gpu()
-    odds = torch.randn(6, 6).log_softmax(-1).to(device)
-    beams, scores = torch.zeros(1, 1, dtype=torch.long, device=device), torch.zeros(1, device=device)
-    for _ in range(4):
-        all_scores = scores[:, None] + odds[beams[:, -1]]
-        scores, places = all_scores.view(-1).topk(min(3, all_scores.numel()))
-        rows = torch.div(places, 6, rounding_mode="floor")
-        beams = torch.cat([beams[rows], (places % 6)[:, None]], 1)
-    return beams, scores
 
 
 @program
@@ -274,17 +205,3 @@ def bag_of_words_by_a_collating_loader():
         right += (made.argmax(1) == label).sum().item()
         losses.append(loss.item())
     return right, losses
-
-
-@program
-def masked_words_are_guessed():
-    device = gpu()
-    words = torch.randint(2, 10, (3, 6), device="cpu")
-    hidden = torch.rand(words.shape) < 0.4
-    hidden[:, 0] = True
-    labels = words.masked_fill(~hidden, -100).to(device)
-    given = words.masked_fill(hidden, 1).to(device)
-    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
-    encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-    model = nn.Sequential(nn.Embedding(10, 8), encoder, nn.Linear(8, 10)).to(device)
-    return train(model, lambda m: F.cross_entropy(m(given).permute(0, 2, 1), labels), optimiser=torch.optim.NAdam)

@@ -37,39 +37,6 @@ def every_loss_has_its_gradient():
 
 
 @program
-def two_views_of_a_picture_attract():
-    device = gpu()
-    net, one, other = nn.Linear(6, 4).to(device), drawn(5, 6, device=device), drawn(5, 6, device=device)
-
-    def loss(m):
-        z = F.normalize(torch.cat([m(one), m(other)]), dim=1)
-        like = z @ z.T / 0.5
-        like = like[~torch.eye(10, dtype=torch.bool, device=device)].view(10, -1)
-        wanted = torch.cat([torch.arange(5) + 4, torch.arange(5)]).to(device)
-        return F.cross_entropy(like, wanted)
-
-    return train(net, loss, optimiser=torch.optim.SGD, momentum=0.9)
-
-
-@program
-def words_and_pictures_meet():
-    device = gpu()
-    words, pictures = nn.Linear(3, 4).to(device), nn.Linear(5, 4).to(device)
-    scale = nn.Parameter(torch.ones([], device=device) * 2.6)
-    t, p = drawn(4, 3, device=device), drawn(4, 5, device=device)
-    model = nn.ModuleList([words, pictures])
-    model.register_parameter("scale", scale)
-
-    def loss(m):
-        a, b = F.normalize(m[0](t), dim=-1), F.normalize(m[1](p), dim=-1)
-        scores = m.scale.exp() * a @ b.t()
-        labels = torch.arange(scores.shape[0], device=scores.device)
-        return (F.cross_entropy(scores, labels) + F.cross_entropy(scores.t(), labels)) / 2
-
-    return train(model, loss), scale
-
-
-@program
 def a_queue_of_keys_and_a_slow_twin():
     class Momentum(nn.Module):
         def __init__(self):
@@ -104,34 +71,6 @@ def a_queue_of_keys_and_a_slow_twin():
         optimiser.step()
         found.append(loss.item())
     return found, model.queue, model.pointer
-
-
-@program
-def a_small_network_learns_from_a_large_one():
-    device = gpu()
-    teacher = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3)).to(device).eval()
-    student, x, y = nn.Linear(4, 3).to(device), drawn(6, 4, device=device), torch.arange(6).to(device) % 3
-    with torch.no_grad():
-        soft = F.softmax(teacher(x) / 4, dim=-1)
-
-    def loss(m):
-        made = m(x)
-        return F.kl_div(F.log_softmax(made / 4, -1), soft, reduction="batchmean") * 16 + F.cross_entropy(made, y)
-
-    return train(student, loss)
-
-
-@program
-def a_prototype_for_each_class():
-    device = gpu()
-    net = nn.Sequential(nn.Linear(4, 8), nn.LeakyReLU(), nn.Linear(8, 3)).to(device)
-    known, asked, labels = drawn(3, 2, 4), drawn(6, 4), torch.arange(6) % 3
-    known, asked, labels = known.to(device), asked.to(device), labels.to(device)
-
-    def loss(m):
-        return F.cross_entropy(-torch.cdist(m(asked), m(known).mean(1)), labels)
-
-    return train(net, loss, optimiser=torch.optim.Adam)
 
 
 @program

@@ -64,11 +64,6 @@ def every_optimiser_as_a_graph_could_record_it():
 
 
 @program
-def every_optimiser_with_a_graph_through_it():
-    return every(differentiable=False, weight_decay=0.01)
-
-
-@program
 def rates_that_are_tensors():
     device = gpu()
     model, x = nn.Linear(3, 1).to(device), drawn(4, 3, device=device)

@@ -4,21 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.simgpu.programs.harness import drawn, gpu, program, train
-
-
-@program
-def bfloat16_by_autocast_as_a_decorator():
-    device = gpu()
-    model, x = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 1)).to(device), drawn(4, 4, device=device)
-
-    @torch.autocast(device_type=device, dtype=torch.bfloat16)
-    def loss(m):
-        made = m(x)
-        assert made.dtype == torch.bfloat16
-        return (made.float() - 1).square().mean()
-
-    return [round(value, 1) for value in train(model, loss, 2, lr=0.01)]
+from tests.simgpu.programs.harness import drawn, gpu, program
 
 
 @program
@@ -30,43 +16,6 @@ def a_whole_model_in_bfloat16():
     made.float().sum().backward()
     kinds = {p.grad.dtype for p in model.parameters()}
     return made.float(), kinds == {torch.bfloat16}, torch.finfo(made.dtype).eps, model.float()(x.float()).dtype.itemsize
-
-
-@program
-def weights_in_half_with_masters_in_full():
-    device = gpu()
-    model, x = nn.Linear(4, 2).to(device), drawn(3, 4, device=device).half()
-    masters = [p.detach().clone().float().requires_grad_() for p in model.parameters()]
-    model.half()
-    optimiser, found = torch.optim.SGD(masters, lr=0.1), []
-    for _ in range(2):
-        loss = F.mse_loss(model(x).float(), torch.zeros(3, 2, device=device)) * 128
-        model.zero_grad()
-        loss.backward()
-        for master, p in zip(masters, model.parameters(), strict=True):
-            master.grad = p.grad.detach().float() / 128
-        optimiser.step()
-        for master, p in zip(masters, model.parameters(), strict=True):
-            p.data.copy_(master.data)
-        found.append(loss.item() / 128)
-    return found, masters[0]
-
-
-@program
-def the_older_names_of_mixed_precision():
-    device = gpu()
-    model, x = nn.Linear(4, 1).to(device), drawn(4, 4, device=device)
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
-    scaler = torch.amp.GradScaler(device, enabled=False)
-    for _ in range(2):
-        with torch.autocast(device, enabled=False):
-            assert not torch.is_autocast_enabled(device)
-            loss = model(x).square().mean()
-        optimiser.zero_grad(set_to_none=True)
-        scaler.scale(loss).backward()
-        scaler.step(optimiser)
-        scaler.update()
-    return loss, scaler.get_scale()
 
 
 @program

@@ -10,7 +10,7 @@ import numpy
 import torch
 from torch import nn
 
-from tests.simgpu.programs.harness import drawn, gpu, program, train
+from tests.simgpu.programs.harness import drawn, gpu, program
 
 
 def written(thing):
@@ -176,23 +176,3 @@ def random_numbers_are_kept_and_set_again():
     again = torch.normal(0.0, 1.0, (3,), generator=chance.manual_seed(5), device=device)
     assert torch.equal(first, second) and torch.equal(third, again)
     return first, inside, third, torch.randperm(5, device=device, generator=chance.manual_seed(1))
-
-
-@program
-def frozen_parts_and_what_is_trained():
-    device = gpu()
-    body = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 4)).to(device)
-    for name, p in body.named_parameters():
-        p.requires_grad = name.startswith("3")
-    body[1].eval()
-    head, x = nn.Linear(4, 2).to(device), drawn(4, 3, device=device)
-    model = nn.Sequential(body, head)
-    groups = [{"params": [p for p in body.parameters() if p.requires_grad], "lr": 0.001}, {"params": head.parameters()}]
-    optimiser, found = torch.optim.SGD(groups, lr=0.1), []
-    for _ in range(2):
-        optimiser.zero_grad()
-        loss = model(x).logsumexp(1).mean()
-        loss.backward()
-        optimiser.step()
-        found.append(loss.item())
-    return found, [p.grad is None for p in body.parameters()], body[1].running_mean, train(head, lambda m: m.bias.sum())

@@ -85,31 +85,6 @@ def residual_network_in_channels_last():
 
 
 @program
-def u_net_segments_by_dice():
-    class UNet(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.down, self.deep = nn.Conv2d(1, 4, 3, padding=1), nn.Conv2d(4, 8, 3, padding=1)
-            self.up, self.last = nn.ConvTranspose2d(8, 4, 2, stride=2), nn.Conv2d(8, 2, 1)
-
-        def forward(self, x):
-            first = F.leaky_relu(self.down(x), 0.1)
-            deep = F.leaky_relu(self.deep(F.max_pool2d(first, 2)), 0.1)
-            return self.last(torch.cat([first, self.up(deep)], dim=1))
-
-    device = gpu()
-    model, x = UNet().to(device), drawn(2, 1, 8, 8, device=device)
-    wanted = F.one_hot((x[:, 0] > 0).long(), 2).permute(0, 3, 1, 2).float()
-
-    def loss(m):
-        made = m(x).softmax(1)
-        over = (made * wanted).sum((0, 2, 3))
-        return 1 - (2 * over / (made + wanted).sum((0, 2, 3)).clamp_min(1e-6)).mean()
-
-    return train(model, loss, optimiser=torch.optim.RMSprop, lr=0.01, momentum=0.9)
-
-
-@program
 def vision_transformer_with_a_class_token():
     device = gpu()
 
@@ -253,33 +228,3 @@ def where_a_network_looks():
     weights = kept["gradient"].mean(dim=[0, 2, 3])
     heat = torch.relu((kept["made"] * weights[None, :, None, None]).sum(1)).squeeze()
     return heat / (heat.max() + 1e-8)
-
-
-@program
-def pictures_that_fool():
-    device = gpu()
-    model, x = ConvNet().to(device), drawn(3, 1, 8, 8, device=device)
-    y, eps = torch.tensor([0, 1, 2], device=device), 0.1
-    x.requires_grad = True
-    F.nll_loss(model(x), y).backward()
-    quick = torch.clamp(x + eps * x.grad.data.sign(), -1, 1)
-    slow = x.detach().clone()
-    for _ in range(3):
-        slow.requires_grad_(True)
-        (slope,) = torch.autograd.grad(F.nll_loss(model(slow), y), [slow])
-        slow = x.detach() + (slow.detach() + 0.05 * slope.sign() - x.detach()).clamp(-eps, eps)
-    return quick, slow, model(quick).argmax(1)
-
-
-@program
-def pictures_are_mixed_and_cut():
-    device = gpu()
-    x, y = drawn(4, 1, 6, 6, device=device), F.one_hot(torch.arange(4) % 3, 3).float().to(device)
-    share = torch.distributions.Beta(torch.tensor(0.5), torch.tensor(0.5)).sample().item()
-    order = torch.randperm(4).to(device)
-    mixed, labels = share * x + (1 - share) * x[order], share * y + (1 - share) * y[order]
-    cut = mixed.clone()
-    cut[:, :, 1:4, 2:5] = x[order][:, :, 1:4, 2:5]
-    mean, std = torch.tensor([0.1]).to(device).view(1, 1, 1), torch.tensor([0.3]).to(device).view(1, 1, 1)
-    cut = (cut.flip(-1).roll((1, -1), (2, 3)) - mean) / std
-    return cut, labels, F.cross_entropy(cut.flatten(1)[:, :3], labels)

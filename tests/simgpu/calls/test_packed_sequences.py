@@ -29,26 +29,6 @@ def test_packing_and_padding_give_the_cpus_numbers_and_keep_lengths_on_the_cpu(l
             assert torch.equal(one.cpu(), other)
 
 
-def test_a_recurrent_network_takes_a_packed_sequence():
-    def run(device):
-        torch.manual_seed(0)
-        values = torch.randn(3, 4, 3)
-        network = torch.nn.LSTM(3, 5, bidirectional=True, batch_first=True).to(device)
-        packed = pack_padded_sequence(
-            values.to(device), torch.tensor([4, 2, 3]), batch_first=True, enforce_sorted=False
-        )
-        out, (hidden, _) = network(packed)
-        padded, _ = pad_packed_sequence(out, batch_first=True)
-        padded.sum().backward()
-        return padded, hidden, network.weight_ih_l0.grad
-
-    expected = run("cpu")
-    with simulated_gpus(1):
-        for one, other in zip(run("cuda:0"), expected, strict=True):
-            assert one.device == torch.device("cuda:0")
-            assert torch.allclose(one.cpu(), other)
-
-
 def test_lengths_on_the_gpu_are_refused():
     with simulated_gpus(1), pytest.raises(RuntimeError, match="'lengths' argument should be a 1D CPU int64 tensor"):
         values = torch.ones(2, 3, 1, device="cuda")

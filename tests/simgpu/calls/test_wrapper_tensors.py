@@ -41,6 +41,13 @@ def test_it_says_where_the_wrapped_tensor_is(gpus):
     assert here.is_cpu and not here.is_cuda and here.get_device() == -1
 
 
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:1", torch.device("cuda", 1)])
+def test_it_is_moved_by_its_own_class(gpus, device):
+    there = Wrapped(torch.arange(3)).to(device)
+    assert type(there) is Wrapped and there.inner.device == there.device == torch.device(device)
+    assert (there + 1).inner.tolist() == [1, 2, 3]
+
+
 def test_a_wrapped_parameter_is_trained(gpus):
     weight = torch.nn.Parameter(Wrapped(torch.ones(3, 2, device="cuda")))
     assert isinstance(weight, torch.nn.Parameter) and weight.device == torch.device("cuda:0")

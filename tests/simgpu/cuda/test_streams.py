@@ -150,14 +150,6 @@ def test_synchronising_a_stream_waits_for_that_stream_alone(gpus):
     assert gpus.clock.host == pytest.approx(before + 17, abs=1e-4)
 
 
-def test_a_loop_that_asks_an_event_comes_to_an_end():
-    with simulated_gpus(1):
-        torch.ones(1000, 1000, device="cuda").mul_(2)
-        event = torch.cuda.current_stream().record_event()
-        while not event.query():
-            pass
-
-
 # CUDA's words: c10/cuda/CUDAEvent.h
 @pytest.mark.parametrize(
     ("timing", "recorded", "error", "words"),
@@ -207,14 +199,6 @@ def test_a_stream_of_a_closed_simulation_is_refused():
         old = torch.cuda.Stream()
     with simulated_gpus(1), pytest.raises(RuntimeError, match="was closed"):
         torch.cuda.set_stream(old)
-
-
-def test_torchs_own_classes_are_back_after_the_simulation():
-    before = torch.cuda.Event, torch.cuda.Stream, torch.cuda.current_stream
-    with pytest.raises(ZeroDivisionError), simulated_gpus(1):
-        assert torch.cuda.Event is not before[0]
-        raise ZeroDivisionError
-    assert (torch.cuda.Event, torch.cuda.Stream, torch.cuda.current_stream) == before
 
 
 def test_a_backward_pass_goes_on_the_clock_too(gpus):

@@ -115,7 +115,7 @@ def _random():
 
 
 def _times():
-    assert "not measured" in simulated_now().clock.model.label
+    assert "not measured" in active().clock.model.label
 
 
 def _compile():
@@ -135,12 +135,6 @@ def _profiler():
 def _nvtx():
     torch.cuda.nvtx.range_push("part")
     torch.cuda.nvtx.range_pop()
-
-
-def simulated_now():
-    from simgpu import active
-
-    return active()
 
 
 def _refused(act, kind=(RuntimeError, NotImplementedError)):

@@ -118,7 +118,7 @@ of_all = pytest.mark.parametrize("name", [*USES, *USES_OF_OTHERS])
 
 
 def held_on(device):
-    """Return what a program may hold on `device`: a tensor `x` of four sevens, a scalar, a parameter, a loss, a module."""
+    """Return what a program may hold on `device`: a tensor `x` of sevens, a scalar, a parameter, a loss, a module."""
     x = torch.full((2, 2), 7.0, device=device)
     parameter = nn.Parameter(torch.full((2, 2), 7.0, device=device))
     parameter.grad = torch.ones(2, 2, device=device)

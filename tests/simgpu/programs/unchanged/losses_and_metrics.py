@@ -63,14 +63,7 @@ def a_queue_of_keys_and_a_slow_twin():
 
     device = gpu()
     model, x = Momentum().to(device), drawn(4, 4, device=device)
-    optimiser, found = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.1), []
-    for _ in range(3):
-        loss = model(x, x.flip(1))
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        found.append(loss.item())
-    return found, model.queue, model.pointer
+    return train(model, lambda m: m(x, x.flip(1)), lr=0.1), model.queue, model.pointer
 
 
 @program

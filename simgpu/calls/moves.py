@@ -8,7 +8,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
-from simgpu.messages import no_data, not_traced
+from simgpu.messages import NO_DATA, NOT_TRACED
 from simgpu.ops.device_tensor import DeviceTensor, read
 from simgpu.ops.results import put
 from simgpu.state import active, required
@@ -45,9 +45,9 @@ class _Move(torch.autograd.Function):
 
 def _copied(tensor, device, dtype, non_blocking, memory_format):
     if tensor.is_meta:
-        raise NotImplementedError(no_data())
+        raise NotImplementedError(NO_DATA)
     if get_proxy_mode() is not None:  # what is traced would take the copy's numbers for constants
-        raise NotImplementedError(not_traced())
+        raise NotImplementedError(NOT_TRACED)
     options = {"device": device, "non_blocking": non_blocking}
     if dtype is not None:
         options["dtype"] = dtype

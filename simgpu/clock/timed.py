@@ -1,24 +1,17 @@
 """A stretch of modelled time, from an idle machine to one that has been waited for: what `clock.timed()` gives."""
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from simgpu.units import seconds_in_words
 
-
-class Clock(Protocol):
-    """What a stretch reads of its clock."""
-
-    host: float
-    model: Any
-
-    def picture(self, title: str = "", since: float = 0.0, until: float = float("inf")) -> Any:
-        """Return a picture of the lanes between two moments."""
+if TYPE_CHECKING:
+    from simgpu.clock.modelled_clock import ModelledClock
 
 
 class Timed:
     """A stretch of modelled time: `seconds` from `start` to `stop`; its repr says after which model."""
 
-    def __init__(self, clock: Clock):
+    def __init__(self, clock: "ModelledClock"):
         self.clock = clock
         self.start = clock.host
         self.stop: float | None = None  # until the end of the `with`

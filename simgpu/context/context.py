@@ -6,12 +6,15 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.messages import device_assert, untold_assert
+
+if TYPE_CHECKING:
+    from simgpu.cuda.graph_capture import Tape
+    from simgpu.state import Simulation
 
 _log = logging.getLogger(__name__)
 _CODE = 710  # cudaErrorAssert
@@ -26,40 +29,21 @@ class Fault(NamedTuple):
     resets: int
 
 
-class Owner(Protocol):
-    """What a context knows of its `SimulatedGPUs`: it keeps `as_usual`, which every op looks at."""
-
-    clock: ModelledClock
-    closed: bool
-    as_usual: bool
-
-
-class Capture(Protocol):
-    """What a context knows of the capture of a CUDA graph: a `Tape`, of work given to `streams` of the clock."""
-
-    streams: set
-
-    def holds(self, stream: Any) -> bool:
-        """Return whether work given to `stream` is captured; raises where an error has ended the capture."""
-
-    def refuse_wait(self) -> None:
-        """Refuse that the host waits, where that is not allowed while the graph is captured."""
-
-
 class Context:
     """The context of the simulation `owner`: `lost` after a device-side assert; `capture` is the graph being captured.
 
-    A failed assert is raised when the host has waited for it, as on CUDA; then each call raises the same error.
+    It keeps the owner's `as_usual`, which every op looks at. A failed assert is raised when the host has waited for it,
+    as on CUDA; then each call raises the same error.
     """
 
-    def __init__(self, owner: Owner):
+    def __init__(self, owner: "Simulation"):
         self._owner = owner
         self.fault: Fault | None = None
         self.lost = False
-        self.capture: Any = None  # a `Capture`
+        self.capture: Tape | None = None
         owner.clock.on_wait = self.waited
 
-    def captured(self, index: int) -> Any:
+    def captured(self, index: int) -> "Tape | None":
         """Return the capture in which this thread's work for device `index` goes, or None: it is done at once."""
         capture = self.capture
         return capture if capture is not None and capture.holds(self._owner.clock.current_stream(index)) else None
@@ -68,7 +52,7 @@ class Context:
         """Return whether a CUDA graph is captured from `stream`, one of the clock's."""
         return self.capture is not None and stream in self.capture.streams
 
-    def capturing(self, capture: Any) -> None:
+    def capturing(self, capture: "Tape | None") -> None:
         """Note the graph being captured from now on, None at its end."""
         self.capture = capture
         self._set()

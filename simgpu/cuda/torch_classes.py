@@ -20,13 +20,19 @@ _KINDS = {
 }
 
 
-class _KnowsEveryDevice(type):
+class StandIn(type):
+    """The metaclass of a class that stands for `original`, one of torch's: the original's instances are its own."""
+
+    original: type
+
     def __instancecheck__(cls, value):
-        return isinstance(value, _DEVICE)
+        return isinstance(value, cls.original)
 
     def __subclasscheck__(cls, other):
-        return issubclass(other, _DEVICE)
+        return issubclass(other, cls.original)
 
+
+class _StandInOfDevice(StandIn):
     def __eq__(cls, other):
         return other is cls or other is _DEVICE
 
@@ -34,8 +40,10 @@ class _KnowsEveryDevice(type):
         return hash(_DEVICE)
 
 
-class Device(metaclass=_KnowsEveryDevice):
+class Device(metaclass=_StandInOfDevice):
     """What `torch.device` is while GPUs are simulated: makes torch's own, and takes a bare index for one of CUDA."""
+
+    original = _DEVICE
 
     def __new__(cls, *args, **kwargs):
         if len(args) == 1 and type(args[0]) is int and not kwargs:

@@ -85,7 +85,7 @@ def _words(call, func, args, kwargs, other):
                 return messages.other_types(_type(args[0]), _type(tensor), name)
     if plan.name.removesuffix("_") == "masked_fill":
         mask, device = args[1].device, args[0].device
-        return messages.other_filler() if mask == device else messages.other_mask(mask, device)
+        return messages.OTHER_FILLER if mask == device else messages.other_mask(mask, device)
     if plan.scalars:
         return messages.different_devices(call.where, other.device)
     method, names = INSTEAD.get(plan.name, (method_of(func), {}))

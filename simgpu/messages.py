@@ -36,7 +36,7 @@ def device_assert(failed: str) -> str:
     )
 
 
-def untold_assert(failed: str) -> str:
+def unnoticed_assert(failed: str) -> str:
     """Return the warning of a device-side assert that no call of the program has raised."""
     return f"A device-side assert failed on a simulated GPU, and nothing waited for it: its results are wrong. {failed}"
 

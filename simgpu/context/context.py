@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from simgpu.messages import device_assert, untold_assert
+from simgpu.messages import device_assert, unnoticed_assert
 
 if TYPE_CHECKING:
     from simgpu.cuda.graph_capture import Tape
@@ -94,7 +94,7 @@ class Context:
     def end(self) -> None:
         """Warn of an assert that failed and that nothing has waited for: no call has raised it."""
         if self.fault is not None and not self.lost:
-            warnings.warn(untold_assert(self.fault.words), RuntimeWarning, stacklevel=3)
+            warnings.warn(unnoticed_assert(self.fault.words), RuntimeWarning, stacklevel=3)
         self.capture = None
 
     def _set(self):

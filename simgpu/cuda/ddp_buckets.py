@@ -1,4 +1,4 @@
-"""DistributedDataParallel's buckets, which torch's C++ makes unseen by Python: their memory and their time."""
+"""Memory and time of DistributedDataParallel's buckets, which torch's C++ makes without calling Python."""
 
 import functools
 import weakref

@@ -117,8 +117,8 @@ class Tape:
     ) -> None:
         """Note a step: `run(*arguments)` makes `numbers`, plain tensors; their `result` is on the device.
 
-        A result that is among `shown`, the arguments as the program gave them, is no new tensor. `part` is what the
-        clock is told, `line` the program's.
+        A result that is among `shown`, the arguments as the program passed them, is no new tensor. `part` (engine,
+        seconds, name) is for the clock; `line` is the program's.
         """
         old = {id(value) for value in tree_leaves(shown)}
         # `_unsafe_view` gives its argument back

@@ -1,4 +1,4 @@
-"""Classes of torch's C++ that know no simulated device, stood in for: `torch.device(1)`, `torch.cuda.FloatTensor`."""
+"""Stand-ins for classes of torch's C++ that know no simulated device: `torch.device(1)`, `torch.cuda.FloatTensor`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -71,7 +71,7 @@ def _new_tensor(cls, *args, device=None):
 
 
 def classes() -> Iterator[tuple[Any, str, Any]]:
-    """Yield (owner, name, value) for every class of torch that is stood in for."""
+    """Yield (owner, name, value) for every class of torch that has a stand-in."""
     yield torch, "device", Device
     for name, dtype in _KINDS.items():
         names = {

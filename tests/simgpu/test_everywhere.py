@@ -110,7 +110,7 @@ def test_torch_is_as_it_was_however_a_simulation_ends(end):
         torch.cuda.set_device(1)
         ENDS.get(end, torch.sum)(torch.ones(2, device="cuda", requires_grad=True))
     assert changed(before) == [] and settings() == settings_before
-    assert all(not hasattr(one, "__wrapped__") for one in torch.utils._device._device_constructors())
+    assert all(not hasattr(function, "__wrapped__") for function in torch.utils._device._device_constructors())
 
 
 def test_it_may_be_closed_below_modes_entered_later():
@@ -127,9 +127,9 @@ def test_a_pool_that_was_started_before_makes_trains_and_moves():
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(lambda i: torch.zeros(i).device.type, range(2))) == ["cpu", "cpu"]
         with simulated_gpus(2):
-            found = list(pool.map(trained, (0, 1)))
+            results = list(pool.map(trained, (0, 1)))
         assert torch.zeros(1).device.type == "cpu" and pool.submit(refuses).result()
-    assert found == [("cuda:0", "cuda:0", 4.0), ("cuda:1", "cuda:1", 4.0)]
+    assert results == [("cuda:0", "cuda:0", 4.0), ("cuda:1", "cuda:1", 4.0)]
 
 
 def trained(index):
@@ -176,11 +176,11 @@ def test_simulations_one_after_the_other_keep_no_function_of_theirs():
 
 
 def test_a_log_sees_a_factory_once_and_its_numbers_make_one_launch():
-    seen = []
+    ops = []
 
     class Log(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            seen.append(str(func))
+            ops.append(str(func))
             return func(*args, **(kwargs or {}))
 
     with simulated_gpus(1) as gpus:
@@ -189,7 +189,7 @@ def test_a_log_sees_a_factory_once_and_its_numbers_make_one_launch():
             torch.full((2,), 3.0, device="cuda")
             torch.tensor([1.0, 2.0], device="cuda")
         launches = [span for span in gpus.clock.spans if span.lane == "host"]
-    assert seen == ["aten.full.default", "aten.lift_fresh.default"] and len(launches) == 3
+    assert ops == ["aten.full.default", "aten.lift_fresh.default"] and len(launches) == 3
 
 
 def test_three_thousand_steps_keep_no_memory():

@@ -66,15 +66,15 @@ def test_a_gradient_of_ones_own_class_is_the_same_object_each_time(gpus):
     class Own(torch.Tensor):
         pass
 
-    def seen(device):
+    def is_the_same(device):
         x = torch.ones(2, device=device).as_subclass(Own).requires_grad_()
         (x * 2).sum().backward()
         return x.grad is x.grad
 
     getters = get_default_nowrap_functions()
     # torch's compiler asks each getter this when it is loaded, which torch 2.11's optimizers do
-    own = [one for one in getters if one.__self__.__objclass__ is torch._C.TensorBase]
-    assert {one.__self__.__name__ for one in own} == {"grad", "_grad", "_base"}
-    assert seen("cpu")
+    own = [getter for getter in getters if getter.__self__.__objclass__ is torch._C.TensorBase]
+    assert {getter.__self__.__name__ for getter in own} == {"grad", "_grad", "_base"}
+    assert is_the_same("cpu")
     gpus.close()
-    assert seen("cpu") and torch.Tensor.grad.__get__ in getters and len(getters) == len(own) - 1
+    assert is_the_same("cpu") and torch.Tensor.grad.__get__ in getters and len(getters) == len(own) - 1

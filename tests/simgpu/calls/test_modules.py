@@ -27,12 +27,12 @@ def test_a_module_goes_there_and_back_with_its_buffers():
 
 
 def test_state_dicts_cross_devices():
-    there, here = (nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)) for _ in range(2))
-    there.to(GPU)
-    here.load_state_dict(there.state_dict())
-    assert torch.equal(here[0].weight, there[0].weight.cpu()) and type(here[0].weight) is nn.Parameter
-    there.load_state_dict(here.state_dict())
-    assert there[0].weight.device == GPU
+    simulated, plain = (nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)) for _ in range(2))
+    simulated.to(GPU)
+    plain.load_state_dict(simulated.state_dict())
+    assert torch.equal(plain[0].weight, simulated[0].weight.cpu()) and type(plain[0].weight) is nn.Parameter
+    simulated.load_state_dict(plain.state_dict())
+    assert simulated[0].weight.device == GPU
 
 
 def test_losses_and_indices_stay_on_the_device():

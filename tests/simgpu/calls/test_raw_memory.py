@@ -67,7 +67,7 @@ for line in sys.stdin.read().splitlines():
 
 
 @pytest.fixture(scope="module")
-def said():
+def answers():
     """Return what each line prints, all of them in one process, which must come to its own end."""
     lines = [line for line, _ in (*HANDED_OUT.values(), *GIVEN.values())]
     done = subprocess.run(
@@ -78,12 +78,12 @@ def said():
 
 
 @pytest.mark.parametrize("name", HANDED_OUT)
-def test_memory_is_not_handed_out(said, name):
+def test_memory_is_not_handed_out(answers, name):
     line, words = HANDED_OUT[name]
-    assert said[line].startswith(f"refused: {words}")
+    assert answers[line].startswith(f"refused: {words}")
 
 
 @pytest.mark.parametrize("name", GIVEN)
-def test_what_asks_for_an_address_or_a_copy_is_answered(said, name):
+def test_what_asks_for_an_address_or_a_copy_is_answered(answers, name):
     line, words = GIVEN[name]
-    assert said[line] == f"given: {words}"
+    assert answers[line] == f"given: {words}"

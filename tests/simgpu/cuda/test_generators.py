@@ -48,7 +48,7 @@ def test_what_is_no_generator_is_refused_by_torchs_own_type_error():
 def test_devices_start_from_the_cpus_seed():
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(11)
-        assert [one.initial_seed() for one in Randomness(3).defaults] == [11, 11, 11]
+        assert [generator.initial_seed() for generator in Randomness(3).defaults] == [11, 11, 11]
 
 
 def test_torch_manual_seed_seeds_every_device_and_each_draws_for_itself(gpus):
@@ -80,7 +80,7 @@ def test_states_are_taken_and_put_back_a_device(gpus):
     torch.cuda.manual_seed(3)
     with torch.cuda.device(1):
         torch.cuda.manual_seed(4)
-    assert [one.initial_seed() for one in torch.cuda.default_generators] == [3, 4]
+    assert [generator.initial_seed() for generator in torch.cuda.default_generators] == [3, 4]
     state = torch.cuda.get_rng_state("cuda:1")
     first = torch.randn(3, device="cuda:1")
     torch.cuda.set_rng_state(state, 1)
@@ -88,7 +88,9 @@ def test_states_are_taken_and_put_back_a_device(gpus):
     states = torch.cuda.get_rng_state_all()
     torch.cuda.seed_all()
     torch.cuda.set_rng_state_all(states)
-    assert [one.tolist() for one in torch.cuda.get_rng_state_all()] == [one.tolist() for one in states]
+    assert [generator.tolist() for generator in torch.cuda.get_rng_state_all()] == [
+        generator.tolist() for generator in states
+    ]
 
 
 def test_a_generator_of_a_device_serves_factories_and_random_ops(gpus):

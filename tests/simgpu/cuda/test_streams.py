@@ -73,10 +73,10 @@ def test_a_copys_seconds_in_the_log_are_those_of_its_bytes_and_its_way(gpus):
 
     x = torch.ones(8)
     with log_placement() as log:
-        there = x.to("cuda:0")
+        copied = x.to("cuda:0")
         x.pin_memory().to("cuda:0")
-        there.to("cuda:1")
-        there.to("cpu")
+        copied.to("cuda:1")
+        copied.to("cpu")
     assert [r.seconds for r in log if r.op == "_to_copy"] == pytest.approx([1 + 16, 1 + 8, 1 + 8, 1 + 16])
 
 
@@ -223,6 +223,6 @@ def test_a_copy_back_that_does_not_block_goes_to_pinned_memory_as_in_torch(gpus)
     with gpus.clock.timed() as blocking:
         assert not x.to("cpu").is_pinned()
     before = gpus.clock.host
-    there = x.to("cpu", non_blocking=True)
-    assert gpus.clock.host - before == pytest.approx(1.0) and there.is_pinned()
+    copied = x.to("cpu", non_blocking=True)
+    assert gpus.clock.host - before == pytest.approx(1.0) and copied.is_pinned()
     assert blocking.seconds == pytest.approx(1 + 32 / 2)

@@ -78,11 +78,11 @@ def test_the_current_device_is_where_cuda_without_an_index_goes(gpus):
 
 def test_the_current_device_is_a_threads_own(gpus):
     torch.cuda.set_device(1)
-    seen = []
-    thread = threading.Thread(target=lambda: seen.append((torch.cuda.current_device(), torch.cuda.is_available())))
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append((torch.cuda.current_device(), torch.cuda.is_available())))
     thread.start()
     thread.join(60)
-    assert seen == [(0, True)]
+    assert answers == [(0, True)]
 
 
 def test_a_device_that_is_not_there_is_refused_in_cudas_words(gpus):

@@ -25,10 +25,10 @@ def argument(name, method, offender="cpu", common="cuda:0"):
     )
 
 
-def state(name, given, other):
+def state(name, input_device, other):
     return (
-        f"Input and {name} tensors are not at the same device, found input tensor at {given} and {name} tensor at "
-        f"{other}"
+        f"Input and {name} tensors are not at the same device, found input tensor at {input_device} and {name} tensor "
+        f"at {other}"
     )
 
 

@@ -49,12 +49,12 @@ def a_committee_of_networks_at_once():
     params, buffers = stack_module_state(models)
     base, x = copy.deepcopy(models[0]).to("meta"), drawn(5, 3, device=device)
 
-    def one(params, buffers, x):
+    def called(params, buffers, x):
         return functional_call(base, (params, buffers), (x,))
 
-    made = vmap(one, in_dims=(0, 0, None))(params, buffers, x)
-    assert torch.allclose(made, torch.stack([model(x) for model in models]), atol=1e-5)
-    return made, made.softmax(-1).var(0)
+    outputs = vmap(called, in_dims=(0, 0, None))(params, buffers, x)
+    assert torch.allclose(outputs, torch.stack([model(x) for model in models]), atol=1e-5)
+    return outputs, outputs.softmax(-1).var(0)
 
 
 @program
@@ -66,7 +66,7 @@ def derivatives_in_every_direction():
         return torch.stack([x[0] * x[1] * x[2], x.sin().sum(), (x**3).sum()])
 
     value, slope = jvp(f, (x,), (v,))
-    made, back = vjp(f, x)
+    outputs, back = vjp(f, x)
     straight = linearize(f, x)[1](v)
     curved = jvp(grad(lambda x: f(x).sum()), (x,), (v,))[1]
     return value, slope, back(v)[0], straight, curved, jacfwd(f)(x), jacrev(f, chunk_size=2)(x), hessian(
@@ -83,8 +83,8 @@ def numbers_that_carry_their_derivative():
         for name, p in list(layer.named_parameters()):
             delattr(layer, name)
             setattr(layer, name, forward.make_dual(p, tangents[name]))
-        made = torch.tanh(layer(x))
-        value, slope = forward.unpack_dual(made)
+        outputs = torch.tanh(layer(x))
+        value, slope = forward.unpack_dual(outputs)
     return value, slope
 
 
@@ -129,9 +129,9 @@ def a_fixed_point_is_differentiated():
     device = gpu()
     weight = (torch.eye(3) * 0.3).to(device).requires_grad_()
     x = drawn(2, 3, device=device).requires_grad_()
-    made = Fixed.apply(weight, x)
-    made.square().sum().backward()
-    return made, weight.grad, x.grad
+    outputs = Fixed.apply(weight, x)
+    outputs.square().sum().backward()
+    return outputs, weight.grad, x.grad
 
 
 @program
@@ -172,12 +172,12 @@ def dropout_is_the_same_when_recomputed():
     device = gpu()
     model, x = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2)).to(device), drawn(3, 4, device=device)
     plain, again = [], []
-    for found, run in ((plain, lambda: model(x)), (again, lambda: checkpoint(model, x, use_reentrant=False))):
+    for gradients, run in ((plain, lambda: model(x)), (again, lambda: checkpoint(model, x, use_reentrant=False))):
         torch.manual_seed(11)
         model.zero_grad()
         run().square().sum().backward()
-        found.extend(p.grad.clone() for p in model.parameters())
-    assert all(torch.equal(one, other) for one, other in zip(plain, again, strict=True))
+        gradients.extend(p.grad.clone() for p in model.parameters())
+    assert all(torch.equal(*pair) for pair in zip(plain, again, strict=True))
     return again
 
 

@@ -58,7 +58,7 @@ def convolutional_adversaries():
     make.apply(weights_init), judge.apply(weights_init)
     make, judge, criterion = make.to(device), judge.to(device), nn.BCELoss()
     makes, judges = (torch.optim.Adam(m.parameters(), lr=2e-4, betas=(0.5, 0.999)) for m in (make, judge))
-    real, found = drawn(4, 1, 8, 8, device=device), []
+    real, losses = drawn(4, 1, 8, 8, device=device), []
     for step in range(2):
         label = torch.full((4,), 1.0, dtype=torch.float, device=device)
         judge.zero_grad()
@@ -74,36 +74,36 @@ def convolutional_adversaries():
         fooled = criterion(judge(fake).view(-1), label)
         fooled.backward()
         makes.step()
-        found += [right.item() + wrong.item(), fooled.mean().item()]
-    return found, make(noise[5].to(device)).detach().cpu()
+        losses += [right.item() + wrong.item(), fooled.mean().item()]
+    return losses, make(noise[5].to(device)).detach().cpu()
 
 
 @program
 def adversaries_with_a_penalised_slope():
-    device, one, mone = gpu(), torch.tensor(1.0), torch.tensor(-1.0)
+    device, plus, minus = gpu(), torch.tensor(1.0), torch.tensor(-1.0)
     make, judge = nn.Linear(2, 3).to(device), nn.Sequential(nn.Linear(3, 6), nn.ELU(), nn.Linear(6, 1)).to(device)
     if torch.cuda.is_available():
-        one, mone = one.cuda(), mone.cuda()
-    optimiser, found = torch.optim.RMSprop(judge.parameters(), lr=0.01), []
+        plus, minus = plus.cuda(), minus.cuda()
+    optimiser, losses = torch.optim.RMSprop(judge.parameters(), lr=0.01), []
     real, noise, share = drawn(5, 3, device=device), drawn(5, 2, device=device), torch.rand(5, 1)
     for _ in range(2):
         judge.zero_grad()
         right = judge(real).mean()
-        right.backward(mone)
+        right.backward(minus)
         fake = make(noise).detach()
         wrong = judge(fake).mean()
-        wrong.backward(one)
+        wrong.backward(plus)
         between = torch.autograd.Variable((share.to(device) * real + (1 - share.to(device)) * fake), requires_grad=True)
-        made = judge(between)
+        scores = judge(between)
         slope = torch.autograd.grad(
-            outputs=made, inputs=between, grad_outputs=torch.ones(made.size(), device=device), create_graph=True,
+            outputs=scores, inputs=between, grad_outputs=torch.ones(scores.size(), device=device), create_graph=True,
             retain_graph=True, only_inputs=True,
         )[0]  # fmt: skip
         penalty = ((slope.norm(2, dim=1) - 1) ** 2).mean() * 10
         penalty.backward()
         optimiser.step()
-        found += [wrong - right + penalty, right - wrong]
-    return found
+        losses += [wrong - right + penalty, right - wrong]
+    return losses
 
 
 @program
@@ -111,8 +111,8 @@ def diffusion_is_trained_and_sampled():
     device, steps = gpu(), 5
     beta = torch.linspace(1e-2, 0.2, steps, device=device)
     alpha = 1.0 - beta
-    kept = torch.cumprod(alpha, dim=0)
-    before = F.pad(kept[:-1], (1, 0), value=1.0)
+    signal = torch.cumprod(alpha, dim=0)
+    before = F.pad(signal[:-1], (1, 0), value=1.0)
     rates = torch.exp(torch.arange(4, device=device) * -(math.log(10000) / 3))
 
     class Denoiser(nn.Module):
@@ -129,7 +129,7 @@ def diffusion_is_trained_and_sampled():
     noise, t = drawn(6, 2, device=device), (torch.arange(6) % steps).to(device).long()
 
     def loss(m):
-        share = kept.gather(-1, t).reshape(-1, 1)
+        share = signal.gather(-1, t).reshape(-1, 1)
         return F.smooth_l1_loss(m(share.sqrt() * x + (1 - share).sqrt() * noise, t), noise)
 
     losses = train(model, loss, optimiser=torch.optim.Adam)
@@ -138,9 +138,9 @@ def diffusion_is_trained_and_sampled():
         image = torch.randn((3, 2), device=device, generator=chance)
         for i in reversed(range(steps)):
             when = torch.full((3,), i, device=device, dtype=torch.long)
-            mean = (image - beta[i] * model(image, when) / torch.sqrt(1 - kept[i])) / torch.sqrt(alpha[i])
+            mean = (image - beta[i] * model(image, when) / torch.sqrt(1 - signal[i])) / torch.sqrt(alpha[i])
             if i:
-                spread = beta[i] * (1 - before[i]) / (1 - kept[i])
+                spread = beta[i] * (1 - before[i]) / (1 - signal[i])
                 mean = mean + spread.sqrt() * torch.randn(image.shape, device=device, generator=chance)
             image = mean
     return losses, image

@@ -23,15 +23,15 @@ def graph_convolutions_by_scattered_sums():
     degree = torch.zeros(6, device=device).scatter_add_(0, column, torch.ones(column.size(0), device=device))
     norm = degree.pow(-0.5)
     weight = norm[row] * norm[column]
-    labels, known = torch.arange(6, device=device) % 2, torch.tensor([True, True, False, False, True, False])
+    labels, labelled = torch.arange(6, device=device) % 2, torch.tensor([True, True, False, False, True, False])
     model = nn.ModuleList([nn.Linear(4, 5), nn.Linear(5, 2)]).to(device)
 
     def spread(x):
         return torch.zeros_like(x).index_add(0, column, x[row] * weight[:, None])
 
     def loss(m):
-        made = spread(m[1](F.relu(spread(m[0](x)))))
-        return F.cross_entropy(made[known], labels[known])
+        scores = spread(m[1](F.relu(spread(m[0](x)))))
+        return F.cross_entropy(scores[labelled], labels[labelled])
 
     return train(model, loss, optimiser=torch.optim.Adam)
 
@@ -64,7 +64,7 @@ def labels_flow_to_their_neighbours():
 
 @program
 def many_distributions_drawn_with_gradients():
-    device, found = gpu(), []
+    device, results = gpu(), []
     a, b = (torch.tensor(v, device=device, requires_grad=True) for v in ([0.5, 1.5], [1.0, 2.0]))
     torch.manual_seed(6)
     d = distributions
@@ -72,27 +72,32 @@ def many_distributions_drawn_with_gradients():
         law = kind(a, b)
         x = law.rsample((2,))
         (x.clamp(-5, 5).sum() + law.log_prob(x.detach()).clamp(-50, 50).sum()).backward()
-        found += [x, a.grad.clone()]
+        results += [x, a.grad.clone()]
         a.grad = None
-    found += [d.Dirichlet(b).rsample(), d.StudentT(b + 3).mean, d.Poisson(b).sample(), d.Bernoulli(logits=a).entropy()]
-    found += [d.Multinomial(5, probs=b).sample(), d.Geometric(a / 3).sample(), d.Binomial(4, a / 2).sample()]
-    return found
+    results += [
+        d.Dirichlet(b).rsample(),
+        d.StudentT(b + 3).mean,
+        d.Poisson(b).sample(),
+        d.Bernoulli(logits=a).entropy(),
+    ]
+    results += [d.Multinomial(5, probs=b).sample(), d.Geometric(a / 3).sample(), d.Binomial(4, a / 2).sample()]
+    return results
 
 
 @program
 def distances_between_distributions():
     device, d = gpu(), distributions
     loc, scale = drawn(3, device=device), torch.rand(3).to(device) + 0.5
-    one, other = d.Normal(loc, scale), d.Normal(torch.zeros_like(loc), torch.ones_like(scale))
+    law, other = d.Normal(loc, scale), d.Normal(torch.zeros_like(loc), torch.ones_like(scale))
     wide = d.MultivariateNormal(loc, torch.diag_embed(scale))
     low = d.LowRankMultivariateNormal(loc, drawn(3, 1, device=device), scale)
-    squashed = d.TransformedDistribution(one, [d.transforms.TanhTransform(cache_size=1), d.AffineTransform(0.0, 2.0)])
+    squashed = d.TransformedDistribution(law, [d.transforms.TanhTransform(cache_size=1), d.AffineTransform(0.0, 2.0)])
     hot = d.RelaxedOneHotCategorical(torch.tensor(0.5, device=device), logits=loc)
     torch.manual_seed(8)
     return [
-        d.kl_divergence(one, other), d.kl_divergence(d.Independent(one, 1), d.Independent(other, 1)), wide.entropy(),
+        d.kl_divergence(law, other), d.kl_divergence(d.Independent(law, 1), d.Independent(other, 1)), wide.entropy(),
         d.kl_divergence(d.Categorical(logits=loc), d.Categorical(logits=scale)), low.log_prob(scale), hot.rsample(),
-        squashed.log_prob(squashed.sample()), d.VonMises(loc, scale).log_prob(loc), one.expand((2, 3)).icdf(scale / 2),
+        squashed.log_prob(squashed.sample()), d.VonMises(loc, scale).log_prob(loc), law.expand((2, 3)).icdf(scale / 2),
     ]  # fmt: skip
 
 
@@ -115,9 +120,9 @@ def heat_in_a_plate():
     kernel = torch.tensor([[0, 1, 0], [1, -4, 1], [0, 1, 0]], dtype=torch.float32, device=device).view(1, 1, 3, 3)
     for _ in range(20):
         plate[:, :, 1:-1, 1:-1] += 0.2 * F.conv2d(plate, kernel)
-    left, back = torch.empty_like(plate[0, 0]), torch.gradient(plate[0, 0])
-    torch.sub(plate[0, 0].cumsum(0), 1, out=left)
-    return plate, back, left, torch.trapezoid(plate[0, 0], dx=0.1), torch.cumulative_trapezoid(plate[0, 0, :, 3])
+    sums, back = torch.empty_like(plate[0, 0]), torch.gradient(plate[0, 0])
+    torch.sub(plate[0, 0].cumsum(0), 1, out=sums)
+    return plate, back, sums, torch.trapezoid(plate[0, 0], dx=0.1), torch.cumulative_trapezoid(plate[0, 0, :, 3])
 
 
 @program

@@ -29,11 +29,11 @@ def experts_are_chosen_by_a_router():
     def loss(m):
         weights, chosen = m[0](x).softmax(-1).topk(2)
         weights = weights / weights.sum(-1, keepdim=True)
-        made = torch.zeros_like(x)
+        output = torch.zeros_like(x)
         for index, expert in enumerate(m[1]):
             rows, place = torch.where(chosen == index)
-            made.index_add_(0, rows, expert(x[rows]) * weights[rows, place, None])
-        return (made - x).square().mean()
+            output.index_add_(0, rows, expert(x[rows]) * weights[rows, place, None])
+        return (output - x).square().mean()
 
     return train(nn.ModuleList([router, experts]).to(device), loss, optimiser=torch.optim.AdamW)
 
@@ -51,8 +51,8 @@ def pooled_and_put_back():
     device = gpu()
     pool, back = nn.MaxPool2d(2, stride=2, return_indices=True), nn.MaxUnpool2d(2, stride=2)
     x = drawn(1, 2, 6, 6, device=device).requires_grad_()
-    made, places = pool(x)
-    back(made, places).square().sum().backward()
+    output, places = pool(x)
+    back(output, places).square().sum().backward()
     patches = F.unfold(x, 3, padding=1)
     again = F.fold(patches, (6, 6), 3, padding=1) / F.fold(torch.ones_like(patches), (6, 6), 3, padding=1)
     return places, x.grad, again, nn.LocalResponseNorm(2)(x), F.lp_pool2d(x, 2, 3)

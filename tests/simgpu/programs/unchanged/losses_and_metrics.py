@@ -9,7 +9,7 @@ from tests.simgpu.programs.harness import drawn, gpu, program, train
 
 @program
 def every_loss_has_its_gradient():
-    device, found = gpu(), []
+    device, results = gpu(), []
     x, y = drawn(4, 3, device=device), torch.rand(4, 3).to(device)
     labels, signs = torch.tensor([0, 2, 1, 1], device=device), torch.tensor([1, -1, 1, -1], device=device)
     weight = torch.tensor([1.0, 2.0, 0.5], device=device)
@@ -32,8 +32,8 @@ def every_loss_has_its_gradient():
         at = x.clone().requires_grad_()
         value = loss(at)
         value.backward()
-        found += [value, at.grad]
-    return found
+        results += [value, at.grad]
+    return results
 
 
 @program
@@ -69,14 +69,14 @@ def a_queue_of_keys_and_a_slow_twin():
 @program
 def scores_of_a_classifier():
     device = gpu()
-    made, wanted = drawn(30, 4, device=device), torch.arange(30).to(device) % 4
-    guess = made.argmax(1)
+    scores, wanted = drawn(30, 4, device=device), torch.arange(30).to(device) % 4
+    guess = scores.argmax(1)
     table = torch.bincount(wanted * 4 + guess, minlength=16).reshape(4, 4)
     right = table.diag().float()
     recall, precision = right / table.sum(1), torch.nan_to_num(right / table.sum(0))
-    best5 = made.topk(3, 1, True, True).indices.t()
+    best5 = scores.topk(3, 1, True, True).indices.t()
     correct = best5.eq(wanted.view(1, -1).expand_as(best5))
-    odds = made.softmax(1)
+    odds = scores.softmax(1)
     order = odds[:, 0].argsort(descending=True)
     hits = (wanted[order] == 0).float()
     curve = torch.stack([hits.cumsum(0) / hits.sum(), (1 - hits).cumsum(0) / (1 - hits).sum()])
@@ -117,8 +117,8 @@ def speech_is_read_greedily_and_scored():
     ctc = nn.CTCLoss(blank=0, zero_infinity=True)
 
     def loss(m):
-        made = m[1](m[0](sound)[0]).log_softmax(-1).transpose(0, 1)
-        return ctc(made, wanted.to(device), torch.full((2,), 8, dtype=torch.long), lengths)
+        scores = m[1](m[0](sound)[0]).log_softmax(-1).transpose(0, 1)
+        return ctc(scores, wanted.to(device), torch.full((2,), 8, dtype=torch.long), lengths)
 
     losses = train(nn.ModuleList([model, head]), loss, optimiser=torch.optim.AdamW)
     best = head(model(sound)[0]).argmax(-1)

@@ -91,10 +91,10 @@ def waves_are_cleaned_by_their_spectrum():
     device = gpu()
     t = torch.arange(64, device=device) / 64
     wave = torch.sin(2 * torch.pi * 5 * t) + 0.3 * drawn(64).to(device)
-    found = torch.fft.rfft(wave)
-    power = found.abs() ** 2
-    found[power < power.max() / 10] = 0
-    clean = torch.fft.irfft(found, n=64)
+    spectrum = torch.fft.rfft(wave)
+    power = spectrum.abs() ** 2
+    spectrum[power < power.max() / 10] = 0
+    clean = torch.fft.irfft(spectrum, n=64)
     image = torch.fft.fftshift(torch.fft.fft2(drawn(8, 8).to(device)))
     low = torch.fft.ifft2(torch.fft.ifftshift(image * (torch.fft.fftfreq(8, device=device).abs() < 0.3))).real
     return clean, torch.fft.rfftfreq(64, 1 / 64, device=device)[power.argmax()], low, torch.angle(image)

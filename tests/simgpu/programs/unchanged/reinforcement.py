@@ -65,15 +65,15 @@ def q_network_with_a_replay_memory():
     policy, target = nn.Linear(5, 2).to(device), nn.Linear(5, 2).to(device)
     target.load_state_dict(policy.state_dict())
     optimiser = torch.optim.AdamW(policy.parameters(), lr=1e-2, amsgrad=True)
-    state, found = torch.tensor(walk.reset(), device=device).unsqueeze(0), []
+    state, losses = torch.tensor(walk.reset(), device=device).unsqueeze(0), []
     for _ in range(20):
         if chance.random() > 0.5:
             with torch.no_grad():
                 action = policy(state).max(1).indices.view(1, 1)
         else:
             action = torch.tensor([[chance.randrange(2)]], device=device, dtype=torch.long)
-        seen, reward, done = walk.step(action.item())
-        after = None if done else torch.tensor(seen, dtype=torch.float32, device=device).unsqueeze(0)
+        observed, reward, done = walk.step(action.item())
+        after = None if done else torch.tensor(observed, dtype=torch.float32, device=device).unsqueeze(0)
         memory.append(Transition(state, action, after, torch.tensor([reward], device=device)))
         state = torch.tensor(walk.reset(), device=device).unsqueeze(0) if done else after
         if len(memory) < 8:
@@ -93,8 +93,8 @@ def q_network_with_a_replay_memory():
         for key in own:
             mixed[key] = own[key] * 0.1 + mixed[key] * 0.9
         target.load_state_dict(mixed)
-        found.append(loss.item())
-    return found, target.weight
+        losses.append(loss.item())
+    return losses, target.weight
 
 
 @program
@@ -102,25 +102,25 @@ def proximal_policies_by_minibatches():
     device = gpu()
     model = nn.ModuleDict({"act": nn.Linear(3, 2), "value": nn.Linear(3, 1)}).to(device)
     length, batch = 5, 2
-    seen, actions = drawn(length, batch, 3, device=device), torch.randint(2, (length, batch)).to(device)
+    observed, actions = drawn(length, batch, 3, device=device), torch.randint(2, (length, batch)).to(device)
     rewards, dones = torch.rand(length, batch).to(device), torch.zeros(length, batch).to(device)
     dones[2, 1] = 1
     with torch.no_grad():
-        old = Categorical(logits=model["act"](seen)).log_prob(actions)
-        values = model["value"](seen).squeeze(-1)
+        old = Categorical(logits=model["act"](observed)).log_prob(actions)
+        values = model["value"](observed).squeeze(-1)
         better, last = torch.zeros_like(rewards).to(device), 0
         for t in reversed(range(length)):
             after = values[t + 1] if t + 1 < length else torch.zeros(batch, device=device)
             delta = rewards[t] + 0.99 * after * (1.0 - dones[t]) - values[t]
             better[t] = last = delta + 0.95 * 0.99 * (1.0 - dones[t]) * last
         returns = better + values
-    order, optimiser, found = (
+    order, optimiser, losses = (
         torch.randperm(length * batch),
         torch.optim.Adam(model.parameters(), lr=0.01, eps=1e-5),
         [],
     )
     b_seen, b_actions, b_old, b_better, b_returns = (
-        x.reshape(length * batch, *x.shape[2:]) for x in (seen, actions, old, better, returns)
+        x.reshape(length * batch, *x.shape[2:]) for x in (observed, actions, old, better, returns)
     )
     for rows in order.split(4):
         odds = Categorical(logits=model["act"](b_seen[rows]))
@@ -134,8 +134,8 @@ def proximal_policies_by_minibatches():
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 0.5)
         optimiser.step()
-        found += [loss.item(), ((ratio - 1) - log).mean().item()]
-    return found
+        losses += [loss.item(), ((ratio - 1) - log).mean().item()]
+    return losses
 
 
 @program

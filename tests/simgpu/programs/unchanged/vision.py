@@ -30,7 +30,7 @@ def digits_are_trained_and_tested():
     model = ConvNet().to(device)
     optimiser = torch.optim.Adadelta(model.parameters(), lr=1.0)
     plan = torch.optim.lr_scheduler.StepLR(optimiser, step_size=1, gamma=0.7)
-    found = []
+    results = []
     for _ in range(2):
         model.train()
         for data, target in loader:
@@ -44,12 +44,14 @@ def digits_are_trained_and_tested():
         with torch.no_grad():
             for data, target in loader:
                 data, target = data.to(device), target.to(device)
-                made = model(data)
-                missed += F.nll_loss(made, target, reduction="sum").item()
-                right += made.argmax(dim=1, keepdim=True).eq(target.view_as(made.argmax(1, keepdim=True))).sum().item()
-        found += [missed / len(loader.dataset), right]
+                output = model(data)
+                missed += F.nll_loss(output, target, reduction="sum").item()
+                right += (
+                    output.argmax(dim=1, keepdim=True).eq(target.view_as(output.argmax(1, keepdim=True))).sum().item()
+                )
+        results += [missed / len(loader.dataset), right]
         plan.step()
-    return found, plan.get_last_lr()
+    return results, plan.get_last_lr()
 
 
 class Residual(nn.Module):
@@ -99,8 +101,8 @@ def vision_transformer_with_a_class_token():
         def forward(self, x):
             x = self.patches(x).flatten(2).transpose(1, 2)
             x = torch.cat((self.token.expand(x.shape[0], -1, -1), x), dim=1) + self.places
-            seen, weights = self.attend(self.norm(x), self.norm(x), self.norm(x), need_weights=True)
-            return self.head((x + seen)[:, 0]), weights
+            attended, weights = self.attend(self.norm(x), self.norm(x), self.norm(x), need_weights=True)
+            return self.head((x + attended)[:, 0]), weights
 
     model, x = ViT().to(device), drawn(2, 3, 8, 8, device=device)
     y = torch.tensor([0, 2], device=device)
@@ -170,8 +172,8 @@ def style_is_moved_by_lbfgs():
         with torch.no_grad():
             picture.clamp_(-2, 2)
         optimiser.zero_grad()
-        made = features(picture)
-        loss = F.mse_loss(made, features(content)) + 100 * F.mse_loss(gram(made), gram(features(style)))
+        output = features(picture)
+        loss = F.mse_loss(output, features(content)) + 100 * F.mse_loss(gram(output), gram(features(style)))
         loss.backward()
         steps.append(loss.item())
         return loss
@@ -189,13 +191,13 @@ def boxes_are_kept_by_their_overlap():
     start, end = torch.max(boxes[:, None, :2], boxes[:, :2]), torch.min(boxes[:, None, 2:], boxes[:, 2:])
     over = (end - start).clamp(min=0).prod(2)
     iou = over / (area[:, None] + area - over)
-    order, kept = scores.argsort(descending=True), []
+    order, stored = scores.argsort(descending=True), []
     while order.numel() > 0:
         first = order[0]
-        kept.append(first.item())
+        stored.append(first.item())
         order = order[1:][iou[first, order[1:]] <= 0.2]
     focal = F.binary_cross_entropy_with_logits(scores, (iou.max(1).values > 0.9).float(), reduction="none")
-    return kept, iou, ((1 - torch.exp(-focal)) ** 2 * focal).mean()
+    return stored, iou, ((1 - torch.exp(-focal)) ** 2 * focal).mean()
 
 
 @program
@@ -217,14 +219,16 @@ def pictures_are_turned_by_a_network():
 
 @program
 def where_a_network_looks():
-    device, kept = gpu(), {}
+    device, stored = gpu(), {}
     model = nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 2))
     model.to(device)
-    forward = model[1].register_forward_hook(lambda m, given, made: kept.update(made=made.detach()))
-    backward = model[1].register_full_backward_hook(lambda m, given, made: kept.update(gradient=made[0].detach()))
+    forward = model[1].register_forward_hook(lambda m, inputs, output: stored.update(output=output.detach()))
+    backward = model[1].register_full_backward_hook(
+        lambda m, inputs, output: stored.update(gradient=output[0].detach())
+    )
     scores = model(drawn(1, 1, 7, 7, device=device))
     scores[0, scores.argmax()].backward()
     forward.remove(), backward.remove()
-    weights = kept["gradient"].mean(dim=[0, 2, 3])
-    heat = torch.relu((kept["made"] * weights[None, :, None, None]).sum(1)).squeeze()
+    weights = stored["gradient"].mean(dim=[0, 2, 3])
+    heat = torch.relu((stored["output"] * weights[None, :, None, None]).sum(1)).squeeze()
     return heat / (heat.max() + 1e-8)

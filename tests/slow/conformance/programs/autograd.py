@@ -11,9 +11,9 @@ from tests.slow.conformance.programs.data import normal
 def leaf_on_the_cpu(device):
     """The leaf stays at home; its copy works on the device."""
     leaf = normal(3, 4).requires_grad_()
-    there = leaf.to(device)
-    (there.square().sum() + leaf.to(device).exp().sum()).backward()
-    yield "moved", there, device
+    copied = leaf.to(device)
+    (copied.square().sum() + leaf.to(device).exp().sum()).backward()
+    yield "moved", copied, device
     yield "gradient", leaf.grad, "cpu"
 
 
@@ -66,14 +66,14 @@ def double_backward_across(device):
 
 
 def hooks_on_tensors(device):
-    seen = {}
+    gradients = {}
     x = normal(3).to(device).requires_grad_()
     middle = x * 2
-    middle.register_hook(lambda g: seen.__setitem__("middle", g.clone()) or g * 10)
+    middle.register_hook(lambda g: gradients.__setitem__("middle", g.clone()) or g * 10)
     middle.retain_grad()
-    x.register_post_accumulate_grad_hook(lambda p: seen.__setitem__("accumulated", p.grad.clone()))
+    x.register_post_accumulate_grad_hook(lambda p: gradients.__setitem__("accumulated", p.grad.clone()))
     middle.square().sum().backward()
-    yield "seen", seen, device
+    yield "seen", gradients, device
     yield "retained", middle.grad, device
     yield "gradient", x.grad, device
 

@@ -29,10 +29,10 @@ def ring(devices):
 
 def gradients_from_all(devices):
     """One CPU leaf, used on every device: four gradients meet at home. One leaf on a device, used on the others."""
-    home, there = normal(3).requires_grad_(), normal(3, seed=1).to(devices[2]).requires_grad_()
-    sum((home.to(d) * there.to(d) * (k + 1)).sum().cpu() for k, d in enumerate(devices)).backward()
+    home, on_third = normal(3).requires_grad_(), normal(3, seed=1).to(devices[2]).requires_grad_()
+    sum((home.to(d) * on_third.to(d) * (k + 1)).sum().cpu() for k, d in enumerate(devices)).backward()
     yield "home's", home.grad, "cpu"
-    yield "there's", there.grad, devices[2]
+    yield "there's", on_third.grad, devices[2]
 
 
 def copies_across(devices):

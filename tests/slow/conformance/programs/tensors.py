@@ -7,39 +7,39 @@ from tests.slow.conformance.programs.data import normal
 
 def moves(device):
     x = normal(2, 3)
-    there = x.to(device)
-    yield "same object when nothing changes", [there.to(device) is there, x.to("cpu") is x, x.cpu() is x], device
+    moved = x.to(device)
+    yield "same object when nothing changes", [moved.to(device) is moved, x.to("cpu") is x, x.cpu() is x], device
     yield (
         "to",
         [
-            there,
+            moved,
             x.to(device=device),
             x.to(torch.device(device)),
             x.to(device, torch.float64),
             x.to(device, dtype=torch.int32, copy=True),
-            x.to(there),
-            there.to(torch.float16),
-            there.double(),
-            there.long(),
-            there.to(device, copy=True),
-            there.type(torch.float64),
-            there.type_as(there.double()),
-            x.type_as(there),
+            x.to(moved),
+            moved.to(torch.float16),
+            moved.double(),
+            moved.long(),
+            moved.to(device, copy=True),
+            moved.type(torch.float64),
+            moved.type_as(moved.double()),
+            x.type_as(moved),
             x.to(device, non_blocking=True),
         ],
         device,
     )
-    yield "home", [there.cpu(), there.to("cpu"), there.to(x), there.to("cpu", torch.float64)], "cpu"
-    yield "kept", [there.to(device, memory_format=torch.contiguous_format), there.t().to(device)], device
-    yield "strides", [x.t().to(device).stride(), there.t().cpu().stride()], device
+    yield "home", [moved.cpu(), moved.to("cpu"), moved.to(x), moved.to("cpu", torch.float64)], "cpu"
+    yield "kept", [moved.to(device, memory_format=torch.contiguous_format), moved.t().to(device)], device
+    yield "strides", [x.t().to(device).stride(), moved.t().cpu().stride()], device
     on_cuda = torch.device(device).type == "cuda"
     yield (
         "flags",
-        [there.is_cuda == on_cuda, there.is_cpu != on_cuda, there.device == torch.ones(1, device=device).device],
+        [moved.is_cuda == on_cuda, moved.is_cpu != on_cuda, moved.device == torch.ones(1, device=device).device],
         device,
     )
-    yield "numbers", [there.tolist(), there[0, 0].item(), float(there[0, 1]), there.cpu().numpy().sum().item()], device
-    yield "copies are copies", [x.to(device, copy=True).add_(1).sum() != there.sum()], device
+    yield "numbers", [moved.tolist(), moved[0, 0].item(), float(moved[0, 1]), moved.cpu().numpy().sum().item()], device
+    yield "copies are copies", [x.to(device, copy=True).add_(1).sum() != moved.sum()], device
 
 
 def views(device):

@@ -25,8 +25,8 @@ if hasattr(torch.ops.aten, "_scaled_addmm"):  # in torch 2.15: it, and those tha
 
 #: Declared pointwise, but their devices are looked at beforehand: a 0-dim CPU tensor isn't taken along.
 CHECKED = frozenset(
-    "clamp clamp_max clamp_min gcd gelu_backward igamma igammac lcm logaddexp logaddexp2 logit_backward nextafter "
-    "silu_backward threshold_backward".split()
+    "clamp clamp_max clamp_min equal gcd gelu_backward igamma igammac lcm logaddexp logaddexp2 logit_backward "
+    "nextafter silu_backward threshold_backward".split()
 )
 
 #: Not declared pointwise, but TensorIterator looks at their devices.

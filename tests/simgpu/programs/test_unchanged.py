@@ -13,7 +13,7 @@ for file in sorted(Path(__file__).with_name("unchanged").glob("*.py")):
     importlib.import_module(f"tests.simgpu.programs.unchanged.{file.stem}")
 
 #: The files of programs that a short run takes: what every program uses. The others run in a long one.
-SHORT = {"layers", "losses_and_metrics", "optimisers", "precision", "saving"}
+SHORT = {"functional", "layers", "losses_and_metrics", "optimisers", "precision", "reinforcement", "saving"}
 
 
 def programs():

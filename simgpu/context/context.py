@@ -6,15 +6,12 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from simgpu.messages import device_assert, unnoticed_assert
-
-if TYPE_CHECKING:
-    from simgpu.cuda.graph_capture import Tape
-    from simgpu.state import Simulation
+from simgpu.state import Simulation
 
 _log = logging.getLogger(__name__)
 _CODE = 710  # cudaErrorAssert
@@ -36,14 +33,14 @@ class Context:
     as on CUDA; then each call raises the same error.
     """
 
-    def __init__(self, owner: "Simulation"):
+    def __init__(self, owner: Simulation):
         self._owner = owner
         self.fault: Fault | None = None
         self.lost = False
-        self.capture: Tape | None = None
+        self.capture: Any = None  # a `cuda.graph_capture.Tape`
         owner.clock.on_wait = self.waited
 
-    def captured(self, index: int) -> "Tape | None":
+    def captured(self, index: int) -> Any:
         """Return the capture in which this thread's work for device `index` goes, or None: it is done at once."""
         capture = self.capture
         return capture if capture is not None and capture.holds(self._owner.clock.current_stream(index)) else None
@@ -52,7 +49,7 @@ class Context:
         """Return whether a CUDA graph is captured from `stream`, one of the clock's."""
         return self.capture is not None and stream in self.capture.streams
 
-    def capturing(self, capture: "Tape | None") -> None:
+    def capturing(self, capture: Any) -> None:
         """Note the graph being captured from now on, None at its end."""
         self.capture = capture
         self._set()

@@ -3,10 +3,8 @@
 `simgpu.ops.flops_and_bytes` counts what an op asks for; `simgpu.clock` says when a card comes to it.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from simgpu.models.device_model import DeviceModel
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
 
 #: dtype name -> bytes a number. "tfloat32" is float32 multiplied by tensor cores, stored like float32.
 BYTES = {"float64": 8, "float32": 4, "tfloat32": 4, "bfloat16": 2, "float16": 2}
@@ -23,7 +21,26 @@ class Work(NamedTuple):
     dtype: str = "float32"
 
 
-def op_seconds(work: Work, card: "DeviceModel") -> float:
+class Speeds(Protocol):
+    """What is read of a card, a `DeviceModel`."""
+
+    @property
+    def shortest_kernel(self) -> float:
+        """Seconds of an op, however small."""
+
+    @property
+    def memory_bandwidth(self) -> float:
+        """Bytes a second."""
+
+    @property
+    def half_size(self) -> Mapping[str, float]:
+        """dtype name -> the size n at which an n × n product reaches half of the peak."""
+
+    def rate(self, dtype: str) -> float:
+        """Return the peak operations a second in `dtype`."""
+
+
+def op_seconds(work: Work, card: Speeds) -> float:
     """Return the device's seconds for `work`: the longest of its arithmetic, its reads and writes, any kernel."""
     moving = max(card.shortest_kernel, work.bytes / card.memory_bandwidth)
     if not work.flops:

@@ -61,12 +61,13 @@ def unary(function):
 def test_the_tables_name_what_torch_declares():
     bases = {name.partition(".")[0].removesuffix("_") for name, function in declared().items() if structured(function)}
     assert bases >= STRUCTURED
-    pointwise = {
-        name.partition(".")[0].removesuffix("_"): function
+    checked = {
+        name.partition(".")[0].removesuffix("_")
         for name, function in declared().items()
-        if torch.Tag.pointwise in getattr(op(name), "tags", ()) and not unary(function)
+        if torch.Tag.pointwise in getattr(op(name), "tags", ())
+        and function.device_check != DeviceCheckType.NoCheck
+        and not unary(function)
     }
-    checked = {name for name, function in pointwise.items() if function.device_check != DeviceCheckType.NoCheck}
     assert checked >= CHECKED
     assert all(name.endswith("_backward") for name in checked - CHECKED), "the others are called by programs"
     for name in ITERATED - {"binary_cross_entropy_with_logits"}:  # that one is composed of such ops

@@ -36,6 +36,7 @@ while True:
         os._exit(0)
     descriptors = array.array("i", ancillary[0][2])
     if pid := os.fork():
+        os.setpgid(pid, pid)  # whoever learns its number may kill its group at once
         for descriptor in descriptors:
             os.close(descriptor)
         link.sendall(pid.to_bytes(4, "little"))
@@ -43,7 +44,7 @@ while True:
     break
 link.close()
 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-os.setsid()
+os.setpgid(0, 0)
 stdout, stderr, REQUESTS, EVIDENCE = descriptors
 os.dup2(stdout, 1), os.dup2(stderr, 2), os.close(stdout), os.close(stderr)
 os.environ["HOME"] = os.fsdecode(folder)

@@ -13,7 +13,8 @@ from dataclasses import asdict
 
 import psutil
 
-from tests.helpers import namespaces, small_disk
+from tests.course.training import small_disk
+from tests.helpers import namespaces
 from tests.slow.faults.outcome import Outcome
 from tests.slow.faults.plan import plan
 

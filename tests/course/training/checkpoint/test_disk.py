@@ -18,9 +18,9 @@ import torch
 from course.training import Checkpoints, CheckpointWarning, Hook, SaveCheckpoint, Snapshot, linear_regression
 from course.training import train_in_turns as train
 from tests.course.training.forked import forked
+from tests.course.training.small_disk import small_disk
 from tests.helpers.namespaces import NotHereError
 from tests.helpers.shells import eventually
-from tests.helpers.small_disk import small_disk
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 

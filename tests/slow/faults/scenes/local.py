@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from course.cluster import local_cluster
-from tests.helpers.small_disk import small_disk
+from tests.course.training.small_disk import small_disk
 from tests.slow.faults.counting import SGD_1
 from tests.slow.faults.outcome import outcome_of
 from tests.slow.faults.processes.left import left_here, left_in_folder, left_in_tasks, open_here

@@ -113,6 +113,14 @@ class Notebook:
         self.cell(name)["source"] = f"# exercise: {name}\n{text}"
         return self
 
+    def change(self, name, *pairs):
+        """Replace (old, new) texts in the exercise's cell; each old one must stand there."""
+        for old, new in pairs:
+            text = source_of(self.cell(name))
+            assert old in text, f"{old!r} does not stand in {name}"
+            self.cell(name)["source"] = text.replace(old, new)
+        return self
+
     def solve(self, *names):
         """Write the lab's solutions, all or those of `names`."""
         for cell in self.lab.source.exercises():

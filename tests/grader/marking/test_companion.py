@@ -114,10 +114,6 @@ def test_the_solution_works_against_the_host_and_another_answer_is_seen_there(la
     assert once.reason.endswith("the till was paid [3], not [1, 2].")
 
 
-def test_an_answer_that_never_connects_is_wrong_whatever_it_says(lab):
-    assert "the till was paid []" in mark(lab, "    return 10**6").reason
-
-
 def test_a_host_that_is_brought_down_is_the_answers_fault_and_the_next_question_has_a_new_one(lab):
     broken = mark(lab, "    link = connect()\n    link.sendall(b'break\\n')\n    return len(link.recv(9))")
     assert (broken.score, broken.state) == (0, "graded")
@@ -146,13 +142,3 @@ def test_a_submission_sees_neither_the_hosts_process_nor_its_plan_nor_its_files(
     reason = mark(lab, look).reason
     assert "Till" not in reason and "plan" not in reason
     assert json.dumps("class Host") not in reason
-
-
-def test_a_host_that_can_not_start_is_our_sides_failure(lab, tmp_path):
-    place = tmp_path / "till"
-    place.mkdir()
-    (place / "lab.py").write_text(LAB)
-    (place / "marking.py").write_text(MARKING.replace("import socket, threading\n", "import sockets\n"))
-    failed = mark(load_lab(place))
-    assert failed.state == "grader_failed"
-    assert "sockets" in failed.reason

@@ -1,4 +1,4 @@
-"""The command that makes a sandbox: bubblewrap's options, and the small files it gets by descriptor."""
+"""The command that makes a sandbox: bubblewrap's options, and the small files that it reads by descriptor."""
 
 import os
 import shutil
@@ -78,9 +78,6 @@ def options(profile: Profile, installation: Installation, identity: Identity, sh
     for path, content in profile.files.items():
         _way_to(bwrap_options, path)
         bwrap_options.add("--perms", "0444", "--file", bwrap_options.data(content), path)
-    for path, folder in profile.folders.items():
-        _way_to(bwrap_options, path)
-        bwrap_options.add("--ro-bind", os.path.realpath(folder), path)
     bwrap_options.add("--proc", "/proc")
     for name in MACHINES_OWN:
         if os.path.exists(f"/proc/{name}"):

@@ -5,7 +5,6 @@ A checkout is never among them: `.pth` files are not read inside, and `course`, 
 
 import os
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,8 +32,8 @@ class Installation:
     covered: tuple[str, ...]
 
 
-def this_python(hidden: Iterable[str] = ()) -> Installation:
-    """Return the `Installation` of the Python that runs this, without the `course` package and without `hidden`."""
+def this_python() -> Installation:
+    """Return the `Installation` of the Python that runs this, without this checkout's own packages."""
     # the real file: a virtual environment's is a link to it, and its settings are read by `site`, which stays out
     executable = os.path.realpath(sys.executable)
     packages = [path for path in map(os.path.realpath, sys.path) if path.endswith(PACKAGES) and os.path.isdir(path)]
@@ -42,7 +41,7 @@ def this_python(hidden: Iterable[str] = ()) -> Installation:
     wanted = [executable, os.path.join(base, "lib"), os.path.join(base, sys.platlibdir), *packages]
     folders = _outermost([path for path in [*SYSTEM, *wanted] if os.path.exists(path)])
     checkout = [os.path.join(folder, name) for folder in (str(CHECKOUT), *packages) for name in OWN_PACKAGES]
-    covered = [os.path.realpath(path) for path in (*checkout, *hidden)]
+    covered = map(os.path.realpath, checkout)
     existing = {path for path in covered if os.path.exists(path) and any(_inside(path, folder) for folder in folders)}
     return Installation(executable, tuple(folders), tuple(packages), tuple(sorted(existing)))
 

@@ -1,4 +1,4 @@
-"""What a sandbox shows and how much may be used up in it."""
+"""The limits of a sandbox, and the files that it shows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,10 +17,8 @@ class Profile:
     - `output`: bytes on stdout and stderr together, then it is stopped; `kept`: bytes of each that are kept.
     - `threads`: what numerical libraries start.
     - `network`: "none", or "loopback" for a cluster inside: addresses of this sandbox only, never a host's.
-    - `files`: absolute path inside -> bytes, read-only; `folders`: path inside -> folder of this machine, read-only.
+    - `files`: absolute path inside -> bytes, read-only.
     - `path`: folders inside that come first on `sys.path`.
-    - `hidden`: files and folders of this machine that must not be seen; one that stands inside of something shown is
-      covered. The `course` package always is.
     """
 
     seconds: float = 60.0
@@ -35,9 +33,7 @@ class Profile:
     threads: int = 1
     network: str = "none"
     files: Mapping[str, bytes] = field(default_factory=dict)
-    folders: Mapping[str, str] = field(default_factory=dict)
     path: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
 
     def __post_init__(self):
         for name in "seconds memory scratch processes open_files files_limit output kept threads".split():
@@ -49,7 +45,7 @@ class Profile:
             raise ValueError(
                 f"Profile(network={self.network!r}): none or loopback; a sandbox never has a real network."
             )
-        for name in ("files", "folders", "path"):
+        for name in ("files", "path"):
             for path in getattr(self, name):
                 if not path.startswith("/") or ".." in path.split("/") or "\0" in path:
                     raise ValueError(f"Profile({name}={path!r}): a path inside starts with / and has no '..' in it.")

@@ -70,7 +70,7 @@ class Sandbox:
 
     def _start(self, beside):
         """Return what was started, `Running`, and the orders it waits for."""
-        installation = this_python(self.profile.hidden)
+        installation = this_python()
         with ExitStack() as stack:
             account = stack.enter_context(identity())
             group = stack.enter_context(control_group(self.profile.memory, self.profile.processes + 1))

@@ -1,7 +1,6 @@
 """Lab 06 holds what it promises, and the store that its last exercise is marked against is killed in truth."""
 
 import os
-import socket
 import sys
 import tempfile
 import threading
@@ -14,24 +13,12 @@ from hypothesis import strategies as st
 
 from course.checks import check
 from course.checks.discovery import load_part
-from grader.lab.source import read_source
+from tests.labs.solved import solved
 
 LAB = Path(__file__).parents[2] / "labs/lab06_async_regression"
 cases = load_part(LAB, "cases")
 DyingStore = load_part(LAB, "dying_store").DyingStore
 tanh_gradient = load_part(LAB, "driver").tanh_gradient
-
-
-def answers(changed=()):
-    """Run the lab's solutions, with those texts changed, and return what they define."""
-    names = {}
-    for cell in read_source(LAB).cells:
-        if cell.role in ("given", "exercise"):
-            text = cell.solution
-            for old, new in dict(changed).items():
-                text = text.replace(old, new)
-            exec(compile(text, "<cell>", "exec"), names)
-    return names
 
 
 def module(name):
@@ -87,7 +74,7 @@ def test_a_dead_stores_port_is_not_given_to_another_store():
 )
 def test_the_killed_store_and_the_one_that_plays_dead_keep_the_same_record(total, every, deaths):
     x, y = cases.points(np.random.default_rng(total), total, 3)
-    train = answers()["train_through"]
+    train = solved(LAB)["train_through"]
     plan = {"rate": 0.25, "every": every, "deaths": [list(death) for death in deaths], "down": 0.01}
     playing = DyingStore(plan, total)
     found = train(playing.connect, tanh_gradient, x, y)
@@ -138,53 +125,17 @@ def wait_for(connect):
     raise TimeoutError("the store did not come back")
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="marks are made on Linux")
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"nonsense\n",
-        b"[]\n",
-        b'{"do": "push", "gradient": [1]}\n',
-        b'{"do": "push", "gradient": ["a", "b"]}\n',
-        b'{"do": "push", "gradient": 5}\n',
-        b'{"do": "pull\xff"}\n',
-        b"[" * 900 + b"\n",
-        b"x" * 5000 + b"\n",
-        b'{"do": "push", "gradient": [1, 1' + b"0" * 500 + b"]}\n",
-    ],
-)
-def test_what_is_no_request_changes_nothing_at_the_store(host, sent):
-    store = host()
-    with socket.create_connection(("127.0.0.1", store.address), timeout=10) as link:
-        link.sendall(sent)
-        assert b"error" in link.recv(1000)
-    assert connections(module("marking"), store.address)().pull()[0] == 0
-    rows, version, _ = store.seen()
-    assert (rows, version) == ([], 0)
-
-
-def test_the_checks_pass_the_solutions_and_wait_for_the_stubs(monkeypatch):
-    monkeypatch.chdir(LAB)
-    names = answers()
-    for cell in read_source(LAB).exercises():
-        entry = names.get(cell.exercise) or names[cell.exercise.title().replace("_", "")]
-        assert check(entry, cell.exercise).state == "passed"
-        stub = {"np": np}
-        exec(cell.text, stub)
-        assert check(stub[entry.__name__], cell.exercise).state == "not yet"
-
-
 def test_a_counterexample_of_the_store_names_the_call(monkeypatch):
     monkeypatch.chdir(LAB)
-    wrong = answers({"        self.version += 1\n": ""})["Store"]
+    wrong = solved(LAB, {"        self.version += 1\n": ""})["Store"]
     assert "call 2, pull told (0," in check(wrong, "store").message
-    wrong = answers({"return self.version, self.w.copy()": "return self.version, self.w"})["Store"]
+    wrong = solved(LAB, {"return self.version, self.w.copy()": "return self.version, self.w"})["Store"]
     assert "expected" in check(wrong, "store").message
 
 
 def test_a_worker_that_gets_nowhere_is_told_so_and_does_not_hang_the_notebook(monkeypatch):
     monkeypatch.chdir(LAB)
-    stuck = answers({"            connection.push(gradient(w, x[version], y[version]))": "            pass"})
+    stuck = solved(LAB, {"            connection.push(gradient(w, x[version], y[version]))": "            pass"})
     verdict = check(stuck["train_through"])
     assert verdict.state == "wrong"
     assert "requests, and the store is at version 0" in verdict.message

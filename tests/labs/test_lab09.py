@@ -1,9 +1,7 @@
 """Lab 09 holds what it promises: oracles against other ways to know, lives that end as planned, a record not forged."""
 
 import itertools
-import json
 import os
-import socket
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -14,8 +12,8 @@ from hypothesis import given, settings
 from course.checks import check
 from course.checks.discovery import load_part
 from course.checks.exercise import Observed
-from grader.lab.source import read_source
 from tests.labs.solved import solved
+from tests.slow.attacks.families.other_labs import STANDS_BESIDE_ITS_OWN_END
 
 LAB = Path(__file__).parents[2] / "labs/lab09_beyond_one_machine"
 cases, driver, machine, marking, oracles, strategies = (
@@ -141,31 +139,12 @@ def test_a_job_is_ended_as_planned_and_marked_by_the_record_that_the_notebook_se
     assert len(here.gave) == len(ends) + 2  # one runs to its end, and one comes after it
 
 
-def stands_beside_its_own_end(folder, steps, every, first, step):
-    """Look for the machine's address, and go on with it alone, from what is in memory."""
-    import sys
-
-    frame, port = sys._getframe(), None
-    while frame is not None and port is None:
-        port, frame = frame.f_locals.get("port"), frame.f_back
-    state, done = first, 0
-    while done < steps:
-        with socket.create_connection(("127.0.0.1", port), timeout=15) as link, link.makefile("rb") as answers:
-
-            def ask(link=link, answers=answers, **question):
-                link.sendall(json.dumps(question).encode() + b"\n")
-                return json.loads(answers.readline() or b'{"then": "kill"}')
-
-            ask(do="begin")
-            while done < steps and (told := ask(do="step", step=done, state=state))["then"] != "kill":
-                state, done = told["state"], done + 1
-    return state
-
-
 def test_a_life_that_takes_the_machine_for_itself_is_not_heard():
     case = cases.life("killed", 6, 2, [("kill", 3), ("kill", 5)], 1)
+    names = {}
+    exec(f"import json\n{STANDS_BESIDE_ITS_OWN_END}", names)
     with pytest.raises(RuntimeError, match="in life 1: "):
-        as_marked(stands_beside_its_own_end, case, marking.SERVING.replace("timeout=5", "timeout=0.2"))
+        as_marked(names["job"], case, marking.SERVING.replace("timeout=5", "timeout=0.2"))
 
 
 def test_what_is_kept_elsewhere_is_seen(answers, tmp_path):
@@ -206,29 +185,7 @@ def test_a_life_that_hangs_is_ended_with_its_process(monkeypatch):
         os.kill(pids[0], 0)
 
 
-@pytest.mark.parametrize("sent", [b"nonsense", b"[]", b'{"do": "seen"}', b'{"do": "step", "step": 1e9}', b"[" * 900])
-def test_what_is_no_question_is_told_so_and_changes_no_record(sent):
-    served = {}
-    exec(marking.SERVING, served)
-    host = served["Host"]({"seed": 1, "steps": 2, "ends": []})
-    try:
-        with socket.create_connection(("127.0.0.1", host.address), timeout=10) as link:
-            link.sendall(sent + b"\n")
-            assert b"error" in link.recv(1000)
-    finally:
-        assert host.seen() == []
-
-
 # ---- the checks ------------------------------------------------------------------------------------------------------
-
-
-def test_the_checks_pass_the_solutions_and_wait_for_the_stubs(answers, monkeypatch):
-    monkeypatch.chdir(LAB)
-    for cell in read_source(LAB).exercises():
-        assert check(answers[cell.exercise], cell.exercise).state == "passed"
-        stub = {}
-        exec(cell.text, stub)
-        assert check(stub[cell.exercise], cell.exercise).state == "not yet"
 
 
 def test_a_counterexample_tells_the_life_the_step_and_what_is_enough(answers, monkeypatch):

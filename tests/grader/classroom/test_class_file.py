@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from grader.classroom import class_file
 from grader.classroom.class_file import ClassFile, LabRules, Late, read_course_file
 from grader.classroom.folders import ClassError
 
@@ -70,6 +71,17 @@ def test_late_is_what_arrives_after_the_due_time_and_nothing_that_never_did(cour
     assert late == [timedelta(0), timedelta(0), timedelta(0), HOUR]
 
 
+def test_the_example_of_the_documentation_is_read(course):
+    example = [line[4:] for line in class_file.__doc__.splitlines() if line.startswith("    ")]
+    found = read(course, "\n".join(example))
+    due = datetime(2026, 12, 1, 22, 59, tzinfo=UTC)
+    rules = found.lab("lab03_game_of_life")
+    assert (rules.due, rules.points, rules.attempts, rules.max_attempts) == (due, 10, "best", 5)
+    assert found.lab("another") == LabRules(max_attempts=3)
+    assert found.due("ada", "lab03_game_of_life") == due + timedelta(days=3)
+    assert found.late == Late(0.1, "day", 0.5, timedelta(minutes=10))
+
+
 def test_each_hour_or_day_begun_after_the_grace_costs_its_share():
     late = Late(share=0.25, per="hour", most=0.75, grace=HOUR)
     spans = (0.5, 1, 1.001, 2, 2.001, 4, 4.001, 400)
@@ -120,6 +132,12 @@ def test_the_penalty_s_entries_are_read_to_their_last_legal_values(course):
         ("[extensions.ada]\na = '2 moons'", "extensions.ada.a = '2 moons'; it must be a date such as"),
         ("[extensions.ada]\na = 3", "extensions.ada.a = 3; it must be a date and time"),
         ("due = 2026-12-01T12:00:00", "there is no entry due; known are title"),
+        ("[lab.small]\ndue = '2026-12-01'", "lab.small.due = '2026-12-01'; it must be a date and time"),
+        ("[lab.small]\ndue = 2026-12-01", "it must be a date and time"),
+        ("[lab.small]\npoints = 0", "lab.small.points = 0; it must be a number above 0"),
+        ("[lab]\nsmall = 3", "lab.small = 3; it must be a table"),
+        ("max_attempts = true", "max_attempts = True; it must be a whole number"),
+        ("title = ", "can't be read: .*Correct that line"),
     ],
 )
 def test_each_illegal_value_is_named_with_what_is_legal(course, text, says):

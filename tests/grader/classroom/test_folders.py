@@ -34,6 +34,11 @@ def test_each_thing_has_its_place_below_the_class(course):
 def test_any_one_sign_makes_a_folder_a_class(tmp_path, sign):
     (tmp_path / sign).mkdir()
     assert open_course(str(tmp_path)).root == tmp_path.resolve()
+    (tmp_path / sign).rmdir()
+    with pytest.raises(ClassError, match="neither submitted/ nor class.toml"):
+        open_course(tmp_path)
+    with pytest.raises(ClassError, match="is not a folder"):
+        open_course(tmp_path / "absent")
 
 
 def test_students_are_folders_with_legal_names_and_what_is_odd_is_told(course):
@@ -106,13 +111,20 @@ def test_a_link_in_the_way_to_a_notebook_is_refused(tmp_path, linked):
         refuse_links(path)
 
 
+@pytest.mark.parametrize("name", ["lab99_none", "../labs/lab03_game_of_life", "", ".", "a/b"])
+def test_a_lab_that_is_not_there_is_told_and_no_path_is_followed(course, name):
+    with pytest.raises(ClassError, match="there is no lab|a lab is the name of its folder"):
+        find_lab(course, name)
+
+
 def test_a_lab_in_the_class_s_own_folder_goes_first_and_those_there_are_named(course, tmp_path):
-    private = tmp_path / "private"
-    for place in (private / "mine", private / "lab03_game_of_life"):
+    private, lab = tmp_path / "private", "lab03_game_of_life"
+    assert find_lab(course, lab).is_dir()
+    for place in (private / "mine", private / lab, course.root / "source" / lab):
         place.mkdir(parents=True)
         (place / "lab.py").touch()
+        assert find_lab(course, place.name, str(private)) == place
     (private / "no_lab").mkdir()
-    assert find_lab(course, "lab03_game_of_life", str(private)) == private / "lab03_game_of_life"
     with pytest.raises(ClassError, match="There are: .*lab03_game_of_life.*, mine. Labs elsewhere") as caught:
         find_lab(course, "no_lab", str(private))
     assert "no_lab, " not in str(caught.value)

@@ -31,10 +31,13 @@ def test_a_mark_made_without_a_sandbox_says_so_in_its_reason():
     assert rows_of("ada", MARKS, LabRules(), safe=False)[2].reason == "marked WITHOUT a sandbox: why"
 
 
-def test_a_row_is_told_apart_by_student_lab_and_exercise_and_is_pending_where_the_grader_failed():
-    row = Row("ada", "small", "double", "grader_failed", 0.0, 3)
-    assert row.key == ("ada", "small", "double") and row.is_pending
-    assert not Row("ada", "small", "double", "missing", 0.0, 3).is_pending
+@pytest.mark.parametrize(("state", "score"), [("grader_failed", ""), ("unplaced", ""), ("missing", "0")])
+def test_a_row_that_waits_for_a_mark_has_no_score_and_not_a_zero(tmp_path, state, score):
+    row = Row("ada", "small", "double", state, 0.0, 3, "no room")
+    assert row.key == ("ada", "small", "double") and row.is_pending == (score == "")
+    write_marks(tmp_path / "marks.csv", [row])
+    with (tmp_path / "marks.csv").open(newline="") as file:
+        assert next(csv.DictReader(file))["score"] == score
 
 
 @pytest.mark.parametrize("sign", [".~lock.marks.csv#", "~$marks.csv"])
@@ -54,10 +57,3 @@ def test_lines_of_another_length_are_dropped_and_an_empty_file_is_as_good_as_non
     with path.open(newline="") as file:
         lines = [",".join(line) for line in csv.reader(file)]
     assert lines[1:] == ["ada,small,double,graded,0.5,3,", "bob,small,double,graded,1,3,"]
-
-
-def test_a_file_that_cannot_be_read_is_told(tmp_path):
-    path = tmp_path / "marks.csv"
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(ClassError, match="can't be read.*marks nothing twice"):
-        write_marks(path, [])

@@ -1,7 +1,6 @@
 """Marks: what a submission gets is what its values say, whatever else it does; what goes wrong costs only itself."""
 
 import json
-import os
 import re
 import time
 from dataclasses import asdict, replace
@@ -10,7 +9,7 @@ import pytest
 
 from grader.lab.secret_draw import draw_secret, drawing
 from grader.lab.spec import Case, Exercise, Marking
-from grader.marking.mark import mark_submission, unasked
+from grader.marking.mark import mark_submission
 from grader.marking.messages import Messages
 from grader.marking.result_types import Json, Number
 from grader.sandbox import Sandbox, SandboxUnavailable
@@ -70,17 +69,11 @@ def test_a_wrong_answer_loses_its_own_points_and_gets_the_smallest_counterexampl
     assert marks.exercise("double").reason == "double([1]) gave [3]; expected [2]."
 
 
-def test_groups_give_part_of_the_points(lab, mark):
-    marks = mark(lab, {"total": "def total(values):\n    return int(sum(values)) if len(values) < 9 else 0"})
-    assert scores(marks) == {**FULL, "total": 1}
-
-
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
         ("def total(values):\n    raise KeyError(3)", r"total\(\[\]\) raised KeyError: 3 \(line 3: raise KeyError"),
         ("def total(values):\n    return 'many'", "gave a str, where a whole number is asked for"),
-        ("def total(values):\n    return None", "where a whole number is asked for"),
         ("def total(values):\n    import sys\n    sys.exit()", "raised SystemExit"),
         ("total = 3", "raised TypeError: 'int' object is not callable"),
     ],
@@ -93,23 +86,11 @@ def test_an_answer_that_gives_nothing_of_the_kind_is_told_so(lab, mark, answer, 
     assert re.search(says, found.reason), found.reason
 
 
-def test_what_builds_on_a_wrong_answer_says_so(lab, mark):
-    marks = mark(lab, {"total": "def total(values):\n    return 0"})
-    assert marks.exercise("shifted").reason.endswith("It builds on total, not right yet.")
-
-
 def test_a_cell_that_fails_costs_what_depends_on_it_only(lab, mark):
     marks = mark(lab, {"double": "def double(values:\n    return 1"}, before=["1 / 0"])
     assert scores(marks) == {**FULL, "double": 0}
     assert marks.exercise("double").state == "crashed"
     assert "SyntaxError" in marks.exercise("double").reason
-
-
-def test_a_deleted_answer_is_missing(lab, box):
-    cells = [cell for cell in cells_of(lab) if cell["id"] != "double"]
-    marks = mark_submission(lab, notebook(cells), SECRET, box)
-    assert states(marks) == {"double": "missing"}
-    assert scores(marks) == {**FULL, "double": 0}
 
 
 @pytest.mark.parametrize(
@@ -127,11 +108,6 @@ def test_an_answer_that_hangs_or_ends_everything_costs_only_itself(lab, mark, an
     marks = mark(replace(lab, seconds=1.5), {"double": answer})
     assert states(marks) == {"double": state}
     assert scores(marks) == {**FULL, "double": 0}
-
-
-def test_a_cell_of_the_students_own_that_ends_everything_is_left_out(lab, mark):
-    marks = mark(lab, before=["import os\nos._exit(3)", "helper = 1"])
-    assert scores(marks) == FULL
 
 
 def test_an_answer_too_slow_for_one_group_keeps_the_other(lab, mark, monkeypatch):
@@ -204,22 +180,10 @@ def test_what_people_have_in_notebooks_costs_nothing(lab, mark, cell):
     assert scores(marks) == FULL
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "%matplotlib inline",
-        "!true",
-        "!no_such_command",
-        "listing = !ls",
-        "%load_ext nothing_installed",
-        "%no_such_magic",
-        "%cd .",
-    ],
-)
-def test_lines_below_a_magic_run_whatever_the_magic_does(lab, mark, line, box):
+@pytest.mark.parametrize("line", ["%matplotlib inline", "!no_such_command", "listing = !ls", "%no_such_magic"])
+def test_lines_below_a_magic_run_whatever_the_magic_does(lab, mark, line):
     answer = "def double(values):\n    return factor * values"
-    marks = mark(lab, {"double": answer}, before=[f"{line}\nfactor = 2"])
-    assert scores(marks) == FULL
+    assert scores(mark(lab, {"double": answer}, before=[f"{line}\nfactor = 2"])) == FULL
 
 
 @pytest.fixture
@@ -278,18 +242,6 @@ def test_marked_again_it_is_told_the_same(lab, mark, box, real):
     assert first.exercises == again.exercises == elsewhere.exercises
 
 
-def test_our_own_failures_are_never_a_zero_to_count(lab, mark):
-    def broken(*_):
-        raise ZeroDivisionError("ours")
-
-    for change in ({"cases": broken}, {"expected": broken}, {"cases": lambda draw: [Case(({1},))]}):
-        first = replace(lab.exercises[0], statement=replace(lab.exercises[0].statement, **change))
-        marks = mark(replace(lab, exercises=(first, *lab.exercises[1:])))
-        assert states(marks) == {"double": "grader_failed"}
-        assert scores(marks) == {**FULL, "double": 0}
-        assert "Our side failed" in marks.exercise("double").reason
-
-
 @pytest.mark.parametrize("raised", [KeyError("missing"), SystemExit(3)])
 def test_a_judge_that_raises_costs_its_exercise_no_mark_and_is_named(lab, mark, raised):
     def too_strict(case, got):
@@ -300,31 +252,6 @@ def test_a_judge_that_raises_costs_its_exercise_no_mark_and_is_named(lab, mark, 
     marks = mark(replace(lab, exercises=(double, *lab.exercises[1:])))
     assert states(marks) == {"double": "grader_failed"}
     assert f"its judge too_strict raised {type(raised).__name__}" in marks.exercise("double").reason
-
-
-def test_plain_data_of_another_shape_is_a_wrong_answer_and_ends_nothing(lab, mark):
-    double = replace(lab.exercises[0], evidence=Json([{"at": int}]))
-    marks = mark(
-        replace(lab, exercises=(double, *lab.exercises[1:])), {"double": "double = lambda values: [{'on': 1}]"}
-    )
-    found = marks.exercise("double")
-    assert (found.state, found.score) == ("graded", 0)
-    assert "gave [{\"on\": 1}], where a list, each {'at': a whole number} is asked for" in found.reason
-    assert marks.score == sum(FULL.values()) - 3
-
-
-def test_a_lab_that_cannot_be_set_up_is_our_failure(lab, mark):
-    marks = mark(replace(lab, imports=("there_is_no_such_module",)))
-    assert states(marks) == dict.fromkeys(["double", "total", "shifted"], "grader_failed")
-    assert "there_is_no_such_module" in marks.exercise("double").reason
-
-
-@pytest.mark.parametrize(
-    "change", [{"files": ("nowhere.rle",)}, {"modules": ("course.nowhere",)}, {"masked": ("course.x",)}]
-)
-def test_a_lab_that_names_what_is_not_there_is_our_failure(lab, mark, change):
-    marks = mark(replace(lab, **change))
-    assert states(marks) == dict.fromkeys(["double", "total", "shifted"], "grader_failed")
 
 
 def test_a_cases_truth_never_goes_into_the_sandbox(lab, mark, monkeypatch):
@@ -351,8 +278,6 @@ def test_no_notebook_no_marks_and_the_reason(lab, box):
     assert "not JSON" in marks.exercise("double").reason
     assert set(states(mark_submission(lab, bytes(10**8), SECRET, box)).values()) == {"refused"}
     assert [(mark.score, mark.max_score) for mark in marks.exercises] == [(0, 3), (0, 2), (0, 1), (0, 4)]
-    free = replace(lab, exercises=[replace(one, points=None) for one in lab.exercises])
-    assert {mark.max_score for mark in unasked(free, "refused", "").exercises} == {0}
 
 
 @pytest.mark.parametrize(("off", "score"), [(0.0, 2), (1e-8, 2), (1e-3, 0), (-1e-5, 0)])
@@ -363,21 +288,3 @@ def test_a_mark_forgives_a_float_s_rounding_and_not_a_thousandth(lab, mark, off,
     answer = f"def total(values):\n    return sum(values) * {1 + off!r}"
     found = mark(floats, {"total": answer}).exercise("total")
     assert found.score == score * (found.max_score / 2), found.reason
-
-
-def test_a_reason_holds_nothing_that_a_terminal_obeys(lab, mark):
-    found = mark(lab, {"total": "def total(values):\n    raise ValueError('\\x1b[2J\\u202e')"}).exercise("total")
-    assert "ValueError: ?[2J?" in found.reason
-
-
-def test_in_a_real_sandbox_it_is_all_the_same(lab, mark):
-    try:
-        marks = mark(lab, sandbox=Sandbox)
-    except SandboxUnavailable as reason:
-        if os.environ.get("COURSE_MUST_HAVE_CHROMIUM"):
-            raise
-        pytest.skip(f"no sandbox on this machine: {reason}")
-    assert scores(marks) == FULL
-    marks = mark(lab, {"double": "import os\nos._exit(0)"}, before=["%matplotlib inline"], sandbox=Sandbox)
-    assert states(marks) == {"double": "crashed"}
-    assert scores(marks) == {**FULL, "double": 0}

@@ -9,17 +9,20 @@ import pytest
 
 from grader.lab.spec import Case, Exercise, Lab, Marking, Race
 from grader.marking.questions import Answer, Stopped
-from grader.marking.result_types import Integer, Number
+from grader.marking.result_types import Integer
 from grader.marking.speed_test import race
 from grader.sandbox import Sandbox
 from tests.helpers.sandboxes import need_sandboxes
 
 
-class Timed:
-    """Stands for a submission whose answers take so long."""
+class Racing:
+    """Stands for one side, whose laps take these seconds, one after another; `made`: what each was made of."""
 
-    def __init__(self, seconds, value=lambda n: n):
-        self.seconds, self.value = seconds, value
+    made: list
+
+    def __init__(self, lab, cells, sandbox, seconds):
+        self.laps, self.answer = self.sides[cells[0]]
+        self.made.append((cells, lab.files, seconds))
 
     def __enter__(self):
         return self
@@ -31,55 +34,12 @@ class Timed:
         pass
 
     def ask(self, exercise, case):
-        return Answer("value", self.value(*case.arguments), seconds=self.seconds)
-
-
-def test_a_race_is_won_by_the_ratio_and_lost_by_a_wrong_answer(monkeypatch):
-    asked = []
-    ratio = Race("reference", times=4, chain=lambda draw, answer: asked.append(answer) or (answer + 1,))
-    exercise = Marking(Exercise("fast", list, lambda n: n), Integer(), race=ratio)
-    start, draw = Case((0,)), np.random.default_rng(0)
-
-    def run(seconds, value=lambda n: n):
-        talks = {"reference": Timed(1.0), "mine": Timed(seconds, value)}
-        monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", lambda lab, cells, *_: talks[cells[0]])
-        return race(Lab("lab", ()), ["mine"], exercise, start, None, draw, None)
-
-    assert run(0.2) is None
-    assert asked == 2 * [0, 1, 2, 3, 4]  # the reference goes before and after
-    assert "2 times as fast as the reference; 4 times is asked for" in run(0.5)
-    assert "is wrong" in run(0.1, lambda n: 7)
-
-
-def test_a_race_is_lost_by_an_answer_a_thousandth_off(monkeypatch):
-    ratio = Race("reference", times=4, chain=lambda draw, answer: (answer + 1,))
-    exercise = Marking(Exercise("fast", list, lambda x: x / 3), Number(), race=ratio)
-
-    def run(value):
-        talks = {"reference": Timed(1.0, lambda x: x / 3), "mine": Timed(0.1, value)}
-        monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", lambda lab, cells, *_: talks[cells[0]])
-        return race(Lab("lab", ()), ["mine"], exercise, Case((1.0,)), None, np.random.default_rng(0), None)
-
-    assert run(lambda x: x / 3 * (1 + 1e-8)) is None
-    assert "is wrong" in run(lambda x: x / 3 * (1 + 1e-3))
-
-
-class Racing(Timed):
-    """Stands for one side, whose laps take these seconds, one after another; `made`: what each was made of."""
-
-    made: list
-
-    def __init__(self, lab, cells, sandbox, seconds):
-        self.laps, self.answer = self.sides[cells[0]]
-        self.made.append((cells, lab.files, seconds))
-
-    def ask(self, exercise, case):
         answer = self.answer(*case.arguments)
         return answer if isinstance(answer, Answer) else Answer("value", answer, seconds=self.laps.pop(0))
 
 
 def ran(monkeypatch, mine, reference, answer=lambda n: n, wanted=lambda n: n, by=None, tries=2, **stated):
-    ratio = Race("reference", times=4, chain=lambda draw, n: Case((n + 1,)), rounds=2, tries=tries)
+    ratio = Race("reference", times=4, chain=lambda draw, n: (n + 1,), rounds=2, tries=tries)
     exercise = Marking(Exercise("fast", list, **(stated or {"expected": wanted})), Integer(), race=ratio, seconds=5.0)
     Racing.sides, Racing.made = {"mine": (list(mine), answer), "reference": (list(reference), wanted)}, []
     monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", Racing)
@@ -94,6 +54,15 @@ def test_each_sides_quickest_lap_counts_and_there_is_a_second_try(monkeypatch):
     sides = [(cells, files) for cells, files, _ in Racing.made]
     assert sides == [(["reference"], ()), (["mine"], ("board",))] * 2 + [(["reference"], ())]
     assert {seconds for *_, seconds in Racing.made} == {2 * 5.0}, "as long as the questions of a race may take"
+
+
+@pytest.mark.parametrize(("off", "told"), [(1e-8, None), (1e-3, "in the race, fast(0) is wrong: expected 0.3")])
+def test_a_race_is_lost_by_an_answer_a_thousandth_off(monkeypatch, off, told):
+    def third(n):
+        return n + 1 / 3
+
+    lost = ran(monkeypatch, [0.1] * 4, [1] * 6, lambda n: third(n) * (1 + off), third)
+    assert lost == told if told is None else lost.startswith(told)
 
 
 def test_what_is_no_value_or_has_a_judge_is_judged(monkeypatch):
@@ -131,34 +100,6 @@ def busy(share):
 #: name -> a cell that defines `fast`; each does half of the reference's work, and three times as fast is asked for.
 HALF = {
     "as it is": "def fast(n):\n    busy(0.5)\n    return n",
-    "by turns, beside one that yields": """
-os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-if os.fork() == 0:
-    while True: os.sched_yield()
-ends = [(os.pipe(), os.pipe()) for _ in range(3)]
-for (go, _), (_, done) in ends:
-    if os.fork() == 0:
-        while os.read(go, 1):
-            busy(0.5 / 3)
-            os.write(done, b"!")
-def fast(n):
-    for (_, go), (done, _) in ends:
-        os.write(go, b"!")
-        os.read(done, 1)
-    return n""",
-    "by children that end before the answer, beside one that only queues": """
-os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-if os.fork() == 0:
-    ctypes.CDLL(None).sched_setscheduler(0, 5, ctypes.byref(ctypes.c_int(0)))  # SCHED_IDLE
-    while True: pass
-def fast(n):
-    for _ in range(3):
-        child = os.fork()
-        if child == 0:
-            busy(0.5 / 3)
-            os._exit(0)
-        os.waitpid(child, 0)
-    return n""",
     "side by side, each busy when the answer is sent": """
 def fast(n):
     ends = [os.pipe() for _ in range(5)]

@@ -87,6 +87,11 @@ def test_a_race_that_is_lost_or_not_run_loses_its_group_and_a_wrong_answer_there
     assert (found.state, found.score, found.reason) == (state, score, reason)
 
 
+def test_a_race_without_a_group_of_its_own_loses_everything():
+    alone = Marking(Exercise("fast", list), Integer(), race=RACE, points=2)
+    assert alone.share([SMALL], [True], race_lost=True) == 0
+
+
 def test_a_race_that_hangs_is_the_state_where_nothing_is_left():
     alone = Marking(Exercise("fast", list), Integer(), groups={"large": 1.0}, race=RACE, points=2)
     told = Outcomes(

@@ -12,6 +12,13 @@ ABOVE = {
     "numpy set to its strictest": "import numpy as np, sys, gc\nnp.seterr(all='raise')\ngc.disable()",
     "a temporary folder to work in": "import os, tempfile\nos.chdir(tempfile.mkdtemp())",
     "a package with a way round it": "try:\n    from numba import njit\nexcept ImportError:\n    njit = lambda f: f",
+    "a logger": "import logging\nlogging.basicConfig(level=logging.DEBUG)\nlogging.error('a log line')",
+    "pictures and bars by packages that aren't installed": (
+        "import seaborn as sns, plotly.express as px\nfrom rich.progress import track\nsns.set_theme()\n"
+        "for k in track(range(3)):\n    fig = px.imshow([[k]])\nfig.show()"
+    ),
+    "a working directory of their own": "import os\n%cd /content/drive/MyDrive\nos.chdir('/')\n%cd ..",
+    "shell lines, magics and help": "%load_ext autoreload\n%autoreload 2\n!ls\n!pip install numpy\n%pip list\nid?",
     "new words of the language": "match (1, 2):\n    case (x, y):\n        print(f'{x=} {y=}')",
 }
 
@@ -24,6 +31,14 @@ BELOW = {
     "    print(pool.map(abs, [-1, 2]))",
     "a pool of processes": "from concurrent.futures import ProcessPoolExecutor\nwith ProcessPoolExecutor(2) as pool:\n"
     "    print(list(pool.map(abs, [-1, 2])))",
+    "rich displays": "from IPython.display import HTML, Markdown, display\ndisplay(HTML('<b>done</b>'))\nMarkdown('#')",
+    "random numbers, clocks and files of their own": (
+        "import json, os, pathlib, random, tempfile, time\nrandom.seed(1); np.random.seed(2)\n"
+        "open('notes.txt', 'w').write('x')\n"
+        "pathlib.Path('out').mkdir(exist_ok=True)\nnp.save('out/board.npy', np.eye(3))\ntime.sleep(0.01)\n"
+        "tempfile.NamedTemporaryFile(); json.dump([1], open('a.json', 'w')); print(os.getcwd(), os.environ.get('HOME'))"
+    ),
+    "a cell that is timed": "%timeit -n 1 -r 1 next_generation(np.eye(5, dtype=np.uint8))\n%precision 3",
     "names deleted": "del check, np_, SIZE",
     "objects that are slow to go": "import atexit, time\natexit.register(time.sleep, 3600)\nclass Slow:\n"
     "    def __del__(self): time.sleep(3600)\nslow = Slow()",
@@ -47,20 +62,16 @@ def twice(notebook):
     notebook.json["cells"] = notebook.cells + [dict(cell) for cell in notebook.cells]
 
 
-@honest("a method of a class for a function")
-def method(notebook):
-    body = "\n".join("    " + line for line in notebook.lab.source.cell("film").solution.splitlines()[1:])
-    notebook.answer("film", f"class Mine:\n    @staticmethod\n{body}\n\nfilm = Mine.film")
-
-
 @honest("arguments with values of their own")
 def defaults(notebook):
-    text = notebook.cell("film")["source"]
-    notebook.cell("film")["source"] = text.replace("step):", "step=next_generation, *more):")
+    notebook.change("film", ("step):", "step=next_generation, *more):"))
 
 
 @honest("a pattern read by pathlib, given back as lists of booleans")
 def lists_of_booleans(notebook):
-    text = notebook.cell("read_rle")["source"].replace("open(path).read()", "Path(path).read_text()")
-    text = text.replace("return board", "return board.astype(bool).tolist()")
-    notebook.cell("read_rle")["source"] = text.replace("import re", "import re\n    from pathlib import Path")
+    notebook.change(
+        "read_rle",
+        ("open(path).read()", "Path(path).read_text()"),
+        ("return board", "return board.astype(bool).tolist()"),
+        ("import re", "import re\n    from pathlib import Path"),
+    )

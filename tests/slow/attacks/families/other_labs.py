@@ -1,11 +1,9 @@
 """The other labs, as an outsider with their release notebooks would try them: guesses, forged records, masked rooms."""
 
-from tests.helpers.submissions import Submission, attack
+from grader.lab.release import lab_folders
+from tests.helpers.submissions import LABS, Submission, attack
 
-NAMES = [
-    *("lab01_devices", "lab02_matmul", "lab03_game_of_life", "lab04_mapreduce_mean", "lab05_distributed_pi"),
-    *("lab06_async_regression", "lab07_replicas", "lab08_serving", "lab09_beyond_one_machine"),
-]
+NAMES = [folder.name for folder in lab_folders(LABS)]
 
 #: Every file of `course` that can be seen and is not on the lab's list is an answer that got in.
 ROOMS = """
@@ -266,20 +264,8 @@ def call(request, send, clock, sleep, deadline):
     )
 
 
-@attack("a life that takes the machine for itself", lab="lab09_beyond_one_machine", slow=True)
-def takes_the_machine(notebook, host):
-    notebook.answer(
-        "choose",
-        """
-class Anything(str):
-    __eq__ = lambda *_: True
-    __hash__ = str.__hash__
-def choose(job, budget, queues):
-    return Anything("any"), True, 10**30""",
-    )
-    notebook.answer(
-        "job",
-        """
+#: A job that finds the machine's address in a frame above, and asks it alone, with its state in memory.
+STANDS_BESIDE_ITS_OWN_END = """
 def job(folder, steps, every, first, step):
     import socket, sys
     frame, port = sys._getframe(), None
@@ -294,8 +280,21 @@ def job(folder, steps, every, first, step):
             ask(do="begin")
             while done < steps and (told := ask(do="step", step=done, state=state))["then"] != "kill":
                 state, done = told["state"], done + 1
-    return state""",
+    return state"""
+
+
+@attack("a life that takes the machine for itself", lab="lab09_beyond_one_machine", slow=True)
+def takes_the_machine(notebook, host):
+    notebook.answer(
+        "choose",
+        """
+class Anything(str):
+    __eq__ = lambda *_: True
+    __hash__ = str.__hash__
+def choose(job, budget, queues):
+    return Anything("any"), True, 10**30""",
     )
+    notebook.answer("job", STANDS_BESIDE_ITS_OWN_END)
     notebook.answer("near_data", "def near_data(lies, slots):\n    return [-1] * len(lies)")
     notebook.answer("schedule", "def schedule(seconds, lies, slots, speed):\n    return [(0, -1)] * len(seconds)")
 

@@ -1,7 +1,10 @@
 """Reaching out of the sandbox: files, users, kernel calls, the network, other processes. Each gets nothing, anywhere.
 
-A cell tries, and says ESCAPED for what works. The notebook's answers are the release's stubs.
+A program tries, and says ESCAPED for what works. Here it is a cell of a notebook whose answers are the release's stubs;
+`tests/grader/sandbox/test_escapes.py` runs it in a sandbox by itself.
 """
+
+import os
 
 from tests.helpers.submissions import Submission
 
@@ -36,8 +39,10 @@ import json, numpy
 for path in (numpy.__file__, json.__file__, sys.executable, os.__file__, "/visible/course/__init__.py",
              "/visible/course/checks/__init__.py"):
     tried(open, path, "a"), tried(os.unlink, path), tried(os.chmod, path, 0o777)
-for folder in {os.path.dirname(numpy.__file__), sys.prefix, "/usr/lib", "/etc", "/visible"}:
-    tried(open, folder + "/sandbox-was-here", "w"), tried(os.mkdir, folder + "/sandbox-was-here")""",
+FOLDERS = "/ /usr/lib /usr/bin /etc /dev /proc /sys /visible /var/tmp /home /root".split()
+for folder in {os.path.dirname(numpy.__file__), sys.prefix, *FOLDERS, *sys.path}:
+    if folder.startswith("/"):
+        tried(open, folder + "/sandbox-was-here", "w"), tried(os.mkdir, folder + "/sandbox-was-here")""",
     "remounting, mounting, unmounting": """
 for flags in (32 | 4096, 32, 4096):
     for path in (b"/usr", b"/", b"/visible", b"/usr/lib", b"/proc", b"/dev"):
@@ -54,7 +59,15 @@ for program in ("unshare -Ur id", "unshare -r id", "bwrap --ro-bind / / id", "ns
     if done.returncode == 0:
         print("ESCAPED:", program)
 for line in open("/proc/self/status"):
-    if line.startswith("Cap") and int(line.split()[1], 16): print("ESCAPED:", line)
+    wanted = {"NoNewPrivs:": 1, "Seccomp:": 2}.get(line.split()[0], 0 if line.startswith("Cap") else None)
+    if wanted is not None and int(line.split()[1], 16) != wanted: print("ESCAPED:", line)
+pid = libc.syscall({"x86_64": 56, "aarch64": 220}[os.uname().machine], 0x10000000 | 17, 0, 0, 0, 0)
+if pid == 0: os._exit(0)
+if pid > 0: print("ESCAPED: clone")
+for name in os.listdir("/proc/self/ns"):
+    try: descriptor = os.open(f"/proc/1/ns/{name}", os.O_RDONLY)
+    except OSError: continue
+    if call("setns", descriptor, 0): print("ESCAPED: setns", name)
 class Head(ctypes.Structure): _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
 sets = (ctypes.c_uint32 * 6)(*[0xffffffff] * 6)
 if libc.capset(ctypes.byref(Head(0x20080522, 0)), sets) == 0: print("ESCAPED: capset")""",
@@ -63,6 +76,8 @@ for name in ("setuid", "setgid", "seteuid", "setegid"):
     if call(name, 0): print("ESCAPED:", name)
 tried(os.setgroups, [0])
 if call("setresuid", 0, 0, 0): print("ESCAPED: setresuid")
+if 0 in (os.getuid(), os.geteuid(), os.getgid(), *os.getgroups()): print("ESCAPED: is root")
+if not os.statvfs("/usr/bin").f_flag & os.ST_NOSUID: print("ESCAPED: setuid works")
 for line in ("su -c id", "sudo -n id", "passwd -S root", "mount", "newgrp root", "pkexec id"):
     done = subprocess.run(line, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10)
     if "uid=0" in done.stdout: print("ESCAPED:", line)
@@ -79,6 +94,11 @@ for kind, number in ((0o060000, (254, 0)), (0o060000, (8, 0)), (0o020000, (1, 1)
 for path in ("/dev/mem", "/dev/kmsg", "/dev/sda", "/dev/vda", "/dev/nvme0n1", "/dev/tty", "/dev/console", "/dev/fuse",
              "/dev/kvm", "/dev/net/tun", "/proc/kcore", "/proc/sysrq-trigger"):
     tried(open, path, "r+b")""",
+    "descriptors of the grader": """
+for name in os.listdir("/proc/self/fd"):
+    try: target = os.readlink(f"/proc/self/fd/{name}")
+    except OSError: continue
+    if not target.startswith(("/dev/null", "pipe:")) and "/fd" not in target: print("ESCAPED:", name, target)""",
     "chroot and the way up": """
 root = os.open("/", os.O_RDONLY)
 if call("chroot", b"/tmp"): print("ESCAPED: chroot")
@@ -95,11 +115,24 @@ for link in ("/proc/1/root", "/proc/1/cwd", f"/proc/{os.getppid()}/root"):
     try: names = os.listdir(link)
     except OSError: continue
     if {"boot", "srv", "work"} & set(names): print("ESCAPED:", link)""",
+    "secrets of the machine": """
+PLACES = "etc/shadow etc/passwd- etc/ssh root/.ssh root/.bashrc home var run boot srv mnt opt sys/fs sys/kernel"
+for path in [*PLACES.split(), *"dev/mem dev/kmsg proc/kcore proc/keys proc/kallsyms".split()]:
+    try: found = os.listdir("/" + path) if os.path.isdir("/" + path) else open("/" + path, "rb").read(1)
+    except OSError: continue
+    if found: print("ESCAPED:", path, found)
+names = [line.split(":")[0] for line in open("/etc/passwd")]
+if names != ["student"]: print("ESCAPED:", names)
+if "SECRET" in " ".join(os.environ): print("ESCAPED:", dict(os.environ))""",
     "other processes: looking, tracing, killing": """
 for pid in [int(one) for one in os.listdir("/proc") if one.isdigit()]:
     if pid not in (1, 2, 3, os.getpid(), os.getppid()): print("ESCAPED: sees", pid, open(f"/proc/{pid}/cmdline").read())
+class Vector(ctypes.Structure): _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+buffer = ctypes.create_string_buffer(8)
+here = ctypes.byref(Vector(ctypes.addressof(buffer), 8))
 for pid in (1, os.getppid()):
     if call("ptrace", 16, pid, 0, 0): print("ESCAPED: ptrace", pid)
+    if call("process_vm_readv", pid, here, 1, here, 1, 0): print("ESCAPED: memory of", pid)
 for pid in GRADERS:
     tried(os.kill, pid, 0), tried(os.killpg, pid, 0), tried(open, f"/proc/{pid}/cmdline")""",
     "the network": """
@@ -144,12 +177,14 @@ for _ in range(3):
         os._exit(0)
 subprocess.Popen(["/bin/sh", "-c", "nohup setsid sleep 3600 &"], start_new_session=True)""",
     "the kernel's keys, io_uring, bpf, perf, userfaultfd": """
-numbers = {"x86_64": (248, 250, 321, 298, 323, 425, 304, 175), "aarch64": (217, 219, 280, 241, 282, 425, 265, 105)}
-for number in numbers[os.uname().machine]:
+numbers = {"x86_64": (248, 249, 250, 321, 298, 323, 304, 175, 135),
+           "aarch64": (217, 218, 219, 280, 241, 282, 265, 105, 92)}[os.uname().machine]
+for number in (*numbers, 425, 430, 435, 438):
     if libc.syscall(number, 0, 0, 0, 0, 0) != -1: print("ESCAPED: call", number)
     elif ctypes.get_errno() not in (1, 38): print("ESCAPED: call", number, "was heard", ctypes.get_errno())""",
     "the machine's settings": """
 for path in ("/proc/sys/kernel/hostname", "/proc/sys/kernel/core_pattern", "/proc/sys/vm/drop_caches",
+             "/proc/sys/vm/overcommit_memory", "/proc/sysrq-trigger", "/proc/1/comm", "/sys/devices/system/cpu/online",
              "/proc/self/oom_score_adj", "/proc/1/oom_score_adj", "/sys/fs/cgroup/cgroup.procs"):
     try:
         with open(path, "r+") as file: file.write("-1000")
@@ -174,16 +209,19 @@ print("\\x1b]0;owned\\x07\\x1b[2J\\x1b]52;c;cm0gLXJmIH4=\\x07")""",
 }
 
 
-def _of(name, text):
-    def build(notebook, host):
-        import os
+def attempt(name, host):
+    """Return the program of that attempt, which knows the decoys of `host` (`host_watch.Decoys`)."""
+    paths = [str(path) for path in (host.secret, host.gradebook, host.others, host.root / "marks.csv")]
+    known = f"DECOYS, PORT, DOOR, ABSTRACT = {paths!r}, {host.port}, {host.door!r}, {host.abstract!r}\n"
+    known += f"GRADERS = {[os.getpid(), os.getppid()]!r}\n"
+    return BEFORE + known + ATTEMPTS[name].strip("\n")
 
-        paths = [str(path) for path in (host.secret, host.gradebook, host.others, host.root / "marks.csv")]
-        known = f"DECOYS, PORT, DOOR, ABSTRACT = {paths!r}, {host.port}, {host.door!r}, {host.abstract!r}\n"
-        known += f"GRADERS = {[os.getpid(), os.getppid()]!r}\n"
-        notebook.add(BEFORE + known + text.strip("\n"))
+
+def _of(name):
+    def build(notebook, host):
+        notebook.add(attempt(name, host))
 
     return Submission(name, build, states={"*": "missing"})
 
 
-ATTEMPTED = [_of(name, text) for name, text in ATTEMPTS.items()]
+ATTEMPTED = [_of(name) for name in ATTEMPTS]

@@ -106,18 +106,23 @@ def _deserved(one):
 
 
 def write_page(rows: list[Row], versions: dict[str, str], path: Path = PAGE) -> None:
-    """Write the rows as the page at `path`; `versions`: of each peer, as `cage.install` returns them."""
+    """Write `PAGE` to `path`, the rows in place of its table; `versions`: of each peer, as `cage.install` returns them.
+
+    The sentence that counts who was fooled is written anew, too; all other text stays.
+    """
     graders = ["here", *versions]
-    most = max(row.deserved for row in rows)
     cells = [[row.name, f"{row.deserved:g}", *(_cell(row, who) for who in graders)] for row in rows]
-    lines = [f"| {' | '.join(one)} |" for one in cells]
     fooled = {who: sum("**" in _cell(row, who) for row in rows) for who in graders}
     tried = {who: sum(who in row.given for row in rows[len(CONTROLS) :]) for who in fooled}
     heads = ["this course", *(f"{name} {version}" for name, version in versions.items())]
-    told = "; ".join(f"{head}: {fooled[w]} of {tried[w]}" for head, w in zip(heads, fooled, strict=True))
-    table = [f"| submission | deserves | {' | '.join(heads)} |", "|---|---|" + "---|" * len(heads), *lines]
+    counts = "; ".join(f"{head}: {fooled[who]} of {tried[who]}" for head, who in zip(heads, fooled, strict=True))
+    lines = [
+        f"| {' | '.join(one)} |" for one in (["submission", "deserves", *heads], ["---"] * (2 + len(heads)), *cells)
+    ]
     day = datetime.date.today().isoformat()
-    path.write_text(TEXT.format(table="\n".join(table), told=told, day=day, most=f"{most:g}"), encoding="utf-8")
+    summary = f"Fooled or reached, of the attacks tried: {counts}. Run on {day}."
+    before, _, after = PAGE.read_text(encoding="utf-8").partition("Fooled or reached, of")
+    path.write_text("\n".join([f"{before}{summary}\n", *lines, "", after[after.index("## ") :]]), encoding="utf-8")
 
 
 def _cell(row, who):
@@ -127,51 +132,3 @@ def _cell(row, who):
         return "**reached**"
     points = row.given[who]
     return f"**fooled: {points:g}**" if points > row.deserved + 1e-9 else f"{points:g}"
-
-
-TEXT = """\
-# Attacks: who is fooled by what
-
-Marks can be had without work wherever a student's code runs in the same Python as the test that judges it. This page
-is made by a command, from submissions that are run; nothing in the table is written by hand:
-
-```
-make attacks PEERS=1
-```
-
-It installs the other graders into `build/peers`, an environment of their own, and has each mark the same submissions
-for three exercises of lab 03 (next_generation 3 points, rule_step 3, fast_step 4, half of it for speed; {most} in all).
-A number is the points given; **fooled** says that they are more than the submission deserves, **reached** that it
-opened or changed files of the class beside it. "–": not tried. The first two rows are the control: an honest solution
-and an empty one, without which the rest would say nothing.
-
-Fooled or reached, of the attacks tried: {told}. Run on {day}.
-
-{table}
-
-## What the families are
-
-The first four are known from public contests for fast code:
-
-- **Cached replay.** The first call works; every later one of the same shape gives the first result again. A timer that
-  repeats one call is deceived; a check that asks once is, too.
-- **Lazy subclass.** What comes back is an object that does the work when it is looked at, after the clock has stopped.
-- **Patched timers.** Clocks and events are replaced by ones that leave out the time spent in the answer.
-- **Hunts for the expected value.** The test has worked out what it will compare with: it lies in a frame, in a module,
-  or in some dictionary that the garbage collector knows.
-
-Here the first two meet questions that are each made from the last answer and from noise, timed until the bytes of the
-value are there; the third a clock on the other side of a pipe; the fourth a process in which no answer is.
-
-## How to read it
-
-- The other graders' tests are ours, in the style of their documentation: hidden tests, the expected value worked out in
-  the test, a speed as `timeit` has it, the best of five. A teacher who knows an attack can write a test against it.
-- What a submission deserves is by the lab's own terms: who is wrong on the boards that are timed gets nothing for being
-  right on small ones. That row says no more of the others than that their tests look at each alone.
-- nbgrader is run by `nbgrader autograde`, Otter as `otter run`, which is what its container runs. Otter's container
-  keeps submissions from the teacher's files; that is not tried here. It does not keep them from the test beside them.
-- Neither claims more. What nbgrader says of security: students' code runs as whoever grades.
-- These are attacks that any grader can meet, less one that stops the notebook's Python from answering, for which the
-  others wait. `make attacks` marks some two hundred more, with the machine watched.
-"""

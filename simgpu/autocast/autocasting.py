@@ -15,7 +15,7 @@ from torch._ops import OpOverload
 
 from simgpu.autocast import lists
 from simgpu.autocast.casts import cast, forget_casts, is_castable, widest
-from simgpu.messages import unsafe_to_autocast
+from simgpu.messages import UNSAFE_TO_AUTOCAST
 from simgpu.replaced import replaced
 
 _KEY = torch._C.DispatchKey.AutocastCUDA
@@ -117,7 +117,7 @@ def _widest(func, args, kwargs):
 
 def _banned(func, args, kwargs):
     if any(map(is_castable, args)):
-        raise RuntimeError(unsafe_to_autocast())
+        raise RuntimeError(UNSAFE_TO_AUTOCAST)
     return func, args, kwargs
 
 

@@ -8,6 +8,8 @@ import weakref
 
 import torch
 
+from simgpu.cuda.torch_classes import StandIn
+
 _ORIGINAL = torch._C.Generator
 _CPU = torch.device("cpu")
 # Torch passes a generator through C++ and hands an op another Python object; the address of the C++ one stays.
@@ -75,16 +77,10 @@ def check_generator(generator: torch.Generator, device: "torch.device | str") ->
         raise RuntimeError(f"Expected a '{wanted}' device type for generator but found '{kind}'")
 
 
-class _KnowsEveryGenerator(type):
-    def __instancecheck__(cls, value):
-        return isinstance(value, _ORIGINAL)
-
-    def __subclasscheck__(cls, other):
-        return issubclass(other, _ORIGINAL)
-
-
-class Generator(metaclass=_KnowsEveryGenerator):
+class Generator(metaclass=StandIn):
     """What `torch.Generator` is while GPUs are simulated: `Generator("cuda:1")` makes a `DeviceGenerator`."""
+
+    original = _ORIGINAL
 
     def __new__(cls, device="cpu"):
         device = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)

@@ -312,9 +312,9 @@ def done(tmp_path_factory):
 def test_two_processes_do_as_cuda_s_would(name, done):
     where, ran = done
     for rank in (0, 1):
-        said = where / f"{name} {rank}"
-        assert said.exists(), ran.stderr
-        assert not said.read_text(), said.read_text()
+        error = where / f"{name} {rank}"
+        assert error.exists(), ran.stderr
+        assert not error.read_text(), error.read_text()
 
 
 def test_both_processes_end_well_and_gloo_is_named_once(done):

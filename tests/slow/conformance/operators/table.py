@@ -45,10 +45,10 @@ QUICK = ("positional", "out", "in place")
 def page(verdicts: Iterable[Verdict], quick: Iterable[Verdict], torch: str, most: int) -> str:
     """Return the page as Markdown; `quick` are the verdicts of `QUICK` with one sample each, in float32."""
     every = list(verdicts)
-    total = Counter(one.verdict for one in every)
+    total = Counter(verdict.verdict for verdict in every)
     counts: dict[tuple, Counter] = defaultdict(Counter)
-    for one in every:
-        counts[one.way, one.dtype][one.verdict] += 1
+    for verdict in every:
+        counts[verdict.way, verdict.dtype][verdict.verdict] += 1
     rows = [[way, dtype, *(str(row[name]) for name in VERDICTS)] for (way, dtype), row in sorted(counts.items())]
     parts = [
         TOP.format(torch=torch, most=most, all=counted(total), quick=quick_counts(quick)),
@@ -63,7 +63,7 @@ def page(verdicts: Iterable[Verdict], quick: Iterable[Verdict], torch: str, most
 
 def quick_counts(verdicts: Iterable[Verdict]) -> str:
     """Return how many verdicts there are of each kind, in words."""
-    return counted(Counter(one.verdict for one in verdicts))
+    return counted(Counter(verdict.verdict for verdict in verdicts))
 
 
 def counted(total: Counter) -> str:
@@ -77,23 +77,23 @@ def counted(total: Counter) -> str:
 
 def reasons(verdicts: Sequence[Verdict], which: Sequence[str]) -> list[list[str]]:
     """Return a row for each op and reason: the op, the verdict, its ways and dtypes, the reason."""
-    found: dict[tuple, list[str]] = defaultdict(list)
-    for one in verdicts:
-        if one.verdict in which:
-            found[one.op, one.verdict, one.said].append(f"{one.way} {one.dtype}")
+    groups: dict[tuple, list[str]] = defaultdict(list)
+    for verdict in verdicts:
+        if verdict.verdict in which:
+            groups[verdict.op, verdict.verdict, verdict.reason].append(f"{verdict.way} {verdict.dtype}")
     return [
-        [f"`{op}`", verdict, ", ".join(ways) if len(ways) < 4 else f"{len(ways)} ways", said.replace("|", "\\|")]
-        for (op, verdict, said), ways in sorted(found.items())
+        [f"`{op}`", verdict, ", ".join(ways) if len(ways) < 4 else f"{len(ways)} ways", reason.replace("|", "\\|")]
+        for (op, verdict, reason), ways in sorted(groups.items())
     ]
 
 
 def beyond(verdicts: Sequence[Verdict]) -> list[list[str]]:
     """Return a row for each dtype with the ops that run in it here, and not on CUDA."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for one in verdicts:
-        if one.verdict == BEYOND:
-            found[one.dtype].add(one.op)
-    return [[dtype, ", ".join(f"`{op}`" for op in sorted(ops))] for dtype, ops in sorted(found.items())]
+    groups: dict[str, set[str]] = defaultdict(set)
+    for verdict in verdicts:
+        if verdict.verdict == BEYOND:
+            groups[verdict.dtype].add(verdict.op)
+    return [[dtype, ", ".join(f"`{op}`" for op in sorted(ops))] for dtype, ops in sorted(groups.items())]
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -48,7 +48,7 @@ def test_no_push_is_lost_or_doubled_where_connections_are_cut_in_mid_message(cou
     monkeypatch.setattr(shared_memory, "LEAST", 0 if shared else 1 << 60)
     dice, problem = random.Random(seed), Counting(2, tensors=3, seconds=0.0005)
     with shards(count, problem, ONE, workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
-        with proxied(addresses) as (there, proxies), working(there, 2, problem) as worked:
+        with proxied(addresses) as (routed, proxies), working(routed, 2, problem) as worked:
             for _ in range(12):
                 proxy = dice.choice(proxies)
                 if shared:  # headers go by pipes: what is open is reset, and what comes next cut in its handshake

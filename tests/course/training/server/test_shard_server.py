@@ -43,8 +43,9 @@ def stretch(channel):
         (lambda channel: channel.send("BYE!"), "sent home by another shard"),
     ],
 )
-def test_a_worker_whose_connection_ends_is_told_as_lost_with_the_reason_and_training_goes_on(end, reason):
-    with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
+@pytest.mark.parametrize("mode", ["async", "sync"])  # read by a thread of its own, or by the reader of short frames
+def test_a_worker_whose_connection_ends_is_told_as_lost_with_the_reason_and_training_goes_on(mode, end, reason):
+    with shards(mode=mode, limit=FOREVER) as (addresses, _), connected(addresses) as client:
         with closing(joined(addresses)) as channel:
             while channel.receive().kind != "PARM":
                 pass
@@ -54,9 +55,11 @@ def test_a_worker_whose_connection_ends_is_told_as_lost_with_the_reason_and_trai
     assert (event, worker) == ("worker lost", 0) and reason in words and status["ended"] is None
 
 
-def test_a_worker_that_says_what_failed_ends_the_training_with_it():
-    with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
+@pytest.mark.parametrize("mode", ["async", "sync"])
+def test_a_worker_that_says_what_failed_ends_the_training_with_it(mode):
+    with shards(mode=mode, limit=FOREVER) as (addresses, _), connected(addresses) as client:
         with closing(joined(addresses)) as channel:
+            channel.send("BEAT")
             channel.send("FAIL", payload=b"no such file")
             assert ended(client)["ended"] == {"why": "error", "text": "worker 0: no such file"}
 

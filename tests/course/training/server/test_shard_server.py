@@ -14,19 +14,9 @@ from course.training.server.reply_slots import ReplySlots
 from course.training.server.shard_links import FollowerLink
 from course.training.server.update_log import Entry, PushId
 from course.training.transport.layout import Layout
-from course.training.transport.wire import Channel, connect
-from tests.helpers.shards_here import FOREVER, PROBLEM, connected, ended, shards, until
+from course.training.transport.wire import Channel
+from tests.helpers.shards_here import FOREVER, connected, ended, joined, shards, until
 from tests.helpers.shells import eventually
-
-
-def joined(addresses, worker=0):
-    """A worker's connection that has joined: its channel."""
-    handshake = {"role": "worker", "worker": worker, "token": addresses.token, "incarnation": 0}
-    channel = connect(addresses.endpoints[0], {**handshake, "session": "s", "attempt": 1}, patience=20)
-    channel.send("JOIN")
-    assert channel.receive().kind == "SLOT"
-    channel.agree(Layout.of(PROBLEM.initial()))
-    return channel
 
 
 def stretch(channel):

@@ -1,10 +1,8 @@
 """One lane: the process that runs one trial after another, on clusters that it keeps."""
 
 import faulthandler
-import os
 import signal
 import sys
-import tempfile
 import time
 import traceback
 from contextlib import suppress
@@ -31,15 +29,11 @@ SCENES = {
 }
 
 
-def serve(pipe, folder):
+def serve(pipe):
     """Answer each seed that comes by `pipe` twice: when all that its trial needs is there, and with its `Outcome`.
 
-    Ends with the pipe, or by SIGTERM. Temporary files go into `folder`, and all that anybody prints into its `output`.
+    Ends with the pipe, or by SIGTERM.
     """
-    output = os.open(f"{folder}/output", os.O_WRONLY | os.O_APPEND)
-    for number in (1, 2):
-        os.dup2(output, number)
-    os.environ["TMPDIR"] = tempfile.tempdir = folder
     faulthandler.enable()
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(signal.SIGUSR1, all_threads=True)

@@ -151,9 +151,14 @@ class Lane:
 
 
 def _serve(pipe, folder):
-    from tests.slow.faults.lane import serve  # the process that only watches needs no clusters
+    """Be a lane, with `folder` for temporary files and, in its file `output`, for all that anybody prints."""
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    output = os.open(f"{folder}/output", os.O_WRONLY | os.O_APPEND)
+    for number in (1, 2):
+        os.dup2(output, number)
+    from tests.slow.faults.lane import serve  # here, and not in the process that only watches
 
-    serve(pipe, folder)
+    serve(pipe)
 
 
 def _family(pid):

@@ -1,7 +1,7 @@
 """Cells of the CSV files that are written: a spreadsheet shows them and does not compute them.
 
-What a program takes for the separator is its user's setting: opened with semicolons, one cell of ours is two, and the
-quotes around it are no quotes any more. So what follows a semicolon, a tab or a line's end is looked at, too.
+The separator is a setting of whoever opens the file: read with semicolons, one of our cells becomes two, and its quotes
+lose their meaning. So the text after a semicolon, a tab or a line's end is escaped, too.
 """
 
 import csv

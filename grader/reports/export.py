@@ -1,7 +1,7 @@
 """`export`: a lab's scores as files that Canvas and Moodle import, late penalties and manual marks counted.
 
-A student whose mark isn't whole yet (the grader failed, or a person's mark is due; what could
-not be placed may be theirs) gets an empty cell: never a zero.
+A student whose mark isn't whole yet (the grader failed, a person's mark is due, or a file without an owner may be
+theirs) gets an empty cell: never a zero.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ def write_exports(
     worksheet: Path | None = None,
     missing: str = "zero",
 ) -> list[str]:
-    """Write the files asked for (paths, or None); return lines on what is in them and what isn't.
+    """Write the files at these paths, where given; return lines on what is in them and what isn't.
 
-    `missing`: what who has handed in nothing gets, one of `lab_totals.MISSING`.
+    `missing`: the score of who has handed in nothing, one of `lab_totals.MISSING`.
     """
     course, lab, rules, people = assignment.course, assignment.lab, assignment.rules, assignment.people
     totals = standing_totals(assignment, missing)
@@ -54,7 +54,7 @@ def write_exports(
 
 
 def canvas_file(totals: Sequence[Total], people: Sequence[Person], column: str, most: float) -> tuple[str, list[str]]:
-    """Return the text of a CSV file for Canvas's gradebook import, and whom Canvas will not find by a number.
+    """Return the text of a CSV file for Canvas's gradebook import, and the students without a number of Canvas's.
 
     `totals`: list of `Total`; `people`: the roster; `column`: the assignment's heading in Canvas, best as Canvas
     exports it, "Lab 3 (81234)"; `most`: points possible.

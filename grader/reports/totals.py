@@ -14,11 +14,11 @@ from grader.runs.assignment import open_assignment
 def write_totals(
     course: CourseFolder, path: Path, missing: str = "zero", tell: Callable[[str], object] = lambda line: None
 ) -> list[str]:
-    """Write the file at `path` of every lab that was graded; return lines on what is in it and what isn't.
+    """Write the scores of every graded lab to `path`; return lines on what is in the file and what isn't.
 
     The column `total` adds up the labs that have a score, `of` what these count at most; `waiting` is how many have
-    none yet. `missing`: for who has handed in nothing, as in `export`. `tell` hears of rows of the roster that are
-    skipped. Raises ClassError where no lab was graded.
+    none yet. `missing`: as in `export`. `tell` hears of skipped rows of the roster. Raises ClassError where no lab was
+    graded.
     """
     names = sorted(file.stem for file in (course.records / "history").glob("*.jsonl"))
     if not names:

@@ -50,6 +50,7 @@ def nothing_left(said):
     return False
 
 
+@pytest.mark.long
 def test_when_the_owner_is_killed_its_tasks_end_even_a_stopped_one(owner):
     process, said = owner("time.sleep(1000)")
     assert Path(said["folder"]).exists()

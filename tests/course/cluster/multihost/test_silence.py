@@ -17,6 +17,7 @@ from tests.helpers.shells import Members, classic, eventually
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot freeze a process")
 
 
+@pytest.mark.long
 def test_a_frozen_worker_leaves_the_list_in_three_seconds_and_joins_again_when_it_wakes(tmp_path, free_ports):
     with classic(tmp_path, free_ports(3)) as (members, spec, certificate, (ps, first, second)):
         with connect(spec, security=certificate) as cluster:

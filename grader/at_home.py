@@ -1,8 +1,7 @@
-"""`python -m course check LAB.ipynb`: one's own lab, marked at home as the class would mark it.
+"""`python -m course check LAB.ipynb`: marks a learner's own lab at home, as the class would.
 
-With the lab's sources at hand (a checkout has those of the course) it is marked in full, on inputs drawn for the
-occasion. Without them the notebook's own checks are run, in a fresh process and from the top: all or nothing for each
-exercise, which is what the checks can say.
+With the lab's sources (a checkout has those of the course) it marks in full, on freshly drawn inputs. Without them it
+runs the notebook's own checks from the top, in a fresh process, and gives each exercise all points or none.
 """
 
 import contextlib
@@ -33,7 +32,7 @@ SIGNS = {"right": "✓", "partly": "◐", "wrong": "✕", "missing": "…"}
 
 @dataclass(frozen=True)
 class Line:
-    """One exercise: `kind` is a key of `SIGNS`; `points` are None where the notebook has lost what it is worth."""
+    """One exercise: `kind` is a key of `SIGNS`; `points` are None where the notebook has lost them."""
 
     exercise: str
     kind: str
@@ -101,7 +100,7 @@ def _marked(lab, data):
     try:
         marks, where = mark_submission(lab, data, secret), "in a sandbox"
     except SandboxUnavailable:
-        # one's own code, on one's own machine: what a notebook does, too
+        # the learner's own code on their own machine: a notebook runs it just so
         marks, where = mark_submission(lab, data, secret, UnsafeSandbox), "without a sandbox"
     lines = [Line(mark.name, _kind(mark), mark.score, mark.max_score, mark.reason) for mark in marks.exercises]
     return lines, f"Marked {where}, on inputs drawn now; your class draws others."
@@ -118,11 +117,11 @@ def by_its_checks(notebook: Path, data: bytes) -> list[Line]:
 
     `notebook`: its path, in whose folder the process runs; `data`: its bytes, which need not be those at the path.
     """
-    # where this process has the course from, the other has it, too
+    # the other process imports the course from where this one does
     path = os.pathsep.join([str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory() as place:
         answers = Path(place, "verdicts")
-        with contextlib.suppress(subprocess.TimeoutExpired):  # what had been checked by then is there
+        with contextlib.suppress(subprocess.TimeoutExpired):  # the verdicts until then are in the file
             subprocess.run(
                 [sys.executable, "-m", "grader.at_home_checks", str(answers)],
                 input=json.dumps(_cells(data)),
@@ -134,12 +133,12 @@ def by_its_checks(notebook: Path, data: bytes) -> list[Line]:
                 env={**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": path},
             )
         verdicts = answers.read_text(encoding="utf-8").splitlines() if answers.exists() else []
-    # of an exercise's lines the last one counts: the first says that it was not reached
+    # an exercise's last line counts: its first one says that it was not reached
     return list({line.exercise: line for line in (Line(*json.loads(text)) for text in verdicts)}.values())
 
 
 def _cells(data):
-    """Return the notebook's code as [text, points of its check or None], less what only shows something."""
+    """Return the notebook's code as [text, points of its check or None], without cells that only show something."""
     cells = []
     for cell in json.loads(data).get("cells", []):  # `read_submission` has seen that they are a list of objects
         metadata = _object_in(cell, "metadata")

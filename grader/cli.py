@@ -1,4 +1,4 @@
-"""The command line: `python -m grader COMMAND COURSE_DIR …`, for whoever runs a class."""
+"""The command line: `python -m grader COMMAND COURSE_DIR …`, for people who run a class."""
 
 import sys
 from contextlib import contextmanager
@@ -22,14 +22,14 @@ def main() -> None:
 
 
 def _on_a_lab(name=None):
-    """Make a function a command on COURSE_DIR and --lab; what is wrong with a class comes out as its sentence."""
+    """Make a function a command on COURSE_DIR and --lab; a problem with the class becomes one sentence."""
     course = click.argument("course_dir", type=PATH)
     lab = click.option("--lab", required=True, metavar="LAB", help="The lab's name, that of its folder.")
     return lambda function: main.command(name)(course(lab(_sentences()(function))))
 
 
 def _missing(function):
-    explanation = "What who has handed in nothing gets: 0, an empty cell, or that until it is due for them."
+    explanation = "The score of who has handed in nothing: 0, an empty cell, or an empty cell until it is due for them."
     kinds = click.Choice(("zero", "empty", "when-due"))
     return click.option("--missing", type=kinds, default="zero", show_default=True, help=explanation)(function)
 
@@ -58,7 +58,9 @@ def _aside(line):
 @click.option("--arrived", metavar="TIME", help="When all of it arrived, such as 2026-12-01T23:59; by default now.")
 @click.option("--worksheet", type=PATH, help="Moodle's grading worksheet: who, and when.")
 @click.option("--roster", type=PATH, help="By default roster.csv in the class's folder.")
-@click.option("--leave-out", multiple=True, metavar="NAME", help="A file of nobody's in this class; may be repeated.")
+@click.option(
+    "--leave-out", multiple=True, metavar="NAME", help="A file that belongs to nobody in this class; may be repeated."
+)
 def import_(
     course_dir: Path,
     download: Path,
@@ -75,7 +77,7 @@ def import_(
     from grader.intake.moodle import read_worksheet
 
     course, rules, people = open_class(course_dir, roster, _aside)
-    find_lab(course, lab, rules.labs)  # a name with a slip in it would be a folder that is never marked
+    find_lab(course, lab, rules.labs)  # a misspelt name would become a folder that is never marked
     entries = read_worksheet(worksheet, rules.timezone) if worksheet else None
     with atomic.alone(course.records):
         imports = import_download(course, lab, download, people, entries, _time(arrived, rules), leave_out)
@@ -86,8 +88,9 @@ def import_(
     click.echo(f"{len(imports) - len(wrong) - settled} imported, {len(wrong)} not.")
     if any(file.action == "nobody's" for file in wrong):
         click.echo(
-            "Until it is settled whose these are, whoever may have handed them in gets no mark instead of a zero. Put "
-            "them right as each line says; of a file of nobody's in this class, import again with --leave-out NAME."
+            "Until their owners are settled, students who may have handed these in get no mark instead of a zero. "
+            "Correct each as its line says; for a file that belongs to nobody in this class, import again with "
+            "--leave-out NAME."
         )
     sys.exit(1 if wrong else 0)
 
@@ -176,7 +179,7 @@ def export(
 @_on_a_lab()
 @click.option("--since", metavar="TIME", help="Since then; by default the last time that any mark changed.")
 def difference(course_dir: Path, lab: str, since: str | None) -> None:
-    """Tell which marks are not what they were before the last grading."""
+    """Tell which marks the last grading changed."""
     from grader.classroom.history import differences, report
 
     course, rules, _ = open_class(course_dir, None, _aside)
@@ -213,7 +216,7 @@ def totals(course_dir: Path, file: Path, missing: str) -> None:
 @click.argument("course_dir", type=PATH)
 @_sentences()
 def rotate(course_dir: Path) -> None:
-    """Give the class a new secret: what is handed in from now on is asked on inputs that the old one doesn't tell."""
+    """Give the class a new secret: the old one doesn't tell the questions of what is handed in from now on."""
     from grader.classroom import atomic
     from grader.classroom.folders import open_course, rotate_secret
 

@@ -1,4 +1,4 @@
-"""What this machine has and lacks for grading: a line each, and for what is missing what to do about it."""
+"""What this machine has and lacks for grading: a line each, with the remedy for what is missing."""
 
 import importlib.metadata
 import importlib.util
@@ -28,7 +28,7 @@ OLDEST_BUBBLEWRAP = (0, 8)  # the first that can say how large a file system of 
 MEMORY = 2048 * MIB
 DISK = 1024 * MIB
 
-#: What a sandbox must find about itself, asked from inside.
+#: A program that prints what is open about the sandbox it runs in, or "closed".
 QUESTIONS = """\
 import os, socket
 status = dict(line.split(':\\t', 1) for line in open('/proc/self/status'))

@@ -1,6 +1,6 @@
-"""One run of the command `grade`: first that there is a sandbox, then the marks, then each place they are written to.
+"""One run of the command `grade`: it looks for a sandbox, makes the marks, and writes them to each of their places.
 
-A place that can't be written costs that place only: what went wrong is told at the end, and the same command goes on.
+A place that can't be written costs that place only: the problem is reported at the end, and the same command goes on.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ def run(
     again: bool = False,
     **switches: bool,
 ) -> list[str]:
-    """Grade it, `say` what came of it, and return the problems, sentences; [] when there is none.
+    """Grade the assignment, `say` the results, and return the problems, a sentence each.
 
     `marks`: their file, by default the class's. `switches`: `no_gradebook`, `unsafe_no_sandbox`.
     """
@@ -78,11 +78,11 @@ def _refuse_without_sandbox():
 
 
 def _places(assignment, graded, marks, some, switches, say):
-    """Write the marks where they belong; return what went wrong."""
+    """Write the marks to each of their places; return the problems."""
     course, lab = assignment.course, assignment.lab
     problems, path = [], marks or course.marks
     try:
-        # of a whole class that was marked nothing old stays; a part of one takes the place of its own rows
+        # marking the whole class leaves no old row; marking some students replaces theirs only
         write_marks(path, graded.rows, (lab.name,) if graded.finished and not some else ())
         say(f"{len(graded.rows)} rows in {path}.")
     except ClassError as problem:

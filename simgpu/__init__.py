@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from simgpu.simulated_tensor import SimulatedTensor as SimulatedTensor
     from simgpu.state import active as active
 
-# Where the environment asks for GPUs, torch's import starts them, by the modules here: it comes before theirs.
+# If the environment asks for GPUs, importing torch starts them, which imports modules of simgpu: torch comes first.
 if os.environ.get("SIMGPU_GPUS") and "torch" not in sys.modules:
     import_module("torch")
 

@@ -106,7 +106,7 @@ def report(gpus: "SimulatedGPUs") -> None:
     """Say on the standard error what the program used of `gpus`: modelled seconds, peak memory."""
     accounts = [gpus.memory.account(index) for index in range(gpus.count)]
     if not gpus.clock.spans and "torch.distributed.run" in sys.modules:
-        return  # torchrun's own process: the ranks speak for themselves
+        return  # torchrun's own process: each rank prints its own report
     if not gpus.clock.spans:
         print(f"simgpu: {gpus!r}: the program ran nothing on them.", file=sys.stderr)
         return

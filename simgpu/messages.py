@@ -8,76 +8,60 @@ def different_devices(first: object, other: object) -> str:
     return f"Expected all tensors to be on the same device, but found at least two devices, {first} and {other}!"
 
 
-def invalid_ordinal() -> str:
-    """Return the message for a device index that no device has."""
+_ASYNCHRONOUS = (
+    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
+    "incorrect.\n"
+    "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+    "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+)
+#: A device index that no device has.
+INVALID_ORDINAL = f"CUDA error: invalid device ordinal\n{_ASYNCHRONOUS}"
+
+
+def cuda_error(words: str, name: str) -> str:
+    """Return the message of one of CUDA's errors: its `words` and its `name`."""
     return (
-        "CUDA error: invalid device ordinal\n"
-        "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
-        "incorrect.\n"
-        "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
-        "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+        f"CUDA error: {words}\nSearch for `{name}' in https://docs.nvidia.com/cuda/cuda-runtime-api/"
+        "group__CUDART__TYPES.html for more information."
     )
 
 
 def device_assert(failed: str) -> str:
     """Return the message for a device-side assert; `failed` says which, and where in the program."""
     return (
-        "CUDA error: device-side assert triggered\n"
-        f"{_search('cudaErrorAssert')}\n"
-        "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
-        "incorrect.\n"
-        "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
-        "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+        f"{cuda_error('device-side assert triggered', 'cudaErrorAssert')}\n{_ASYNCHRONOUS}"
         f"\n{failed}\n"
         "Simulated, as on CUDA: the context is lost, and every call on these GPUs raises this from now on. "
         "Correct that line and begin anew: end this simulation, or call its .reset()."
     )
 
 
-def untold_assert(failed: str) -> str:
+def unnoticed_assert(failed: str) -> str:
     """Return the warning of a device-side assert that no call of the program has raised."""
     return f"A device-side assert failed on a simulated GPU, and nothing waited for it: its results are wrong. {failed}"
 
 
-def not_in_capture() -> str:
-    """Return the message for a call that waits for the GPU while a CUDA graph is captured."""
-    return (
-        "CUDA error: operation not permitted when stream is capturing\n"
-        f"{_search('cudaErrorStreamCaptureUnsupported')}\n"
-        "A capture runs nothing: there is no value yet to wait for. Read it after .replay(), or do this step outside "
-        "of the graph."
-    )
+#: A second capture of a CUDA graph while one goes on.
+CAPTURING = cuda_error("operation not permitted when stream is capturing", "cudaErrorStreamCaptureUnsupported")
+#: A call that waits for the GPU while a CUDA graph is captured.
+NOT_IN_CAPTURE = (
+    f"{CAPTURING}\n"
+    "A capture runs nothing: there is no value yet to wait for. Read it after .replay(), or do this step outside "
+    "of the graph."
+)
+#: Asking, or waiting for, an event that was recorded while a CUDA graph was captured.
+NOT_CAPTURED_EVENT = cuda_error(
+    "operation not permitted on an event last recorded in a capturing stream", "cudaErrorCapturedEvent"
+)
+#: A capture in which no op was called.
+EMPTY_GRAPH = (
+    "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on wrong device or stream."
+)
 
 
 def no_collective(name: str) -> str:
     """Return the message for a collective in a CUDA graph."""
     return f"{name} in a CUDA graph: simulated GPUs do not do this. Call it between two graphs."
-
-
-def capture_error(words: str, name: str) -> str:
-    """Return the message for another of CUDA's errors of a capture, `words` and its `name`."""
-    return f"CUDA error: {words}\n{_search(name)}"
-
-
-def not_captured_event() -> str:
-    """Return the message for asking, or waiting for, an event that was recorded while a CUDA graph was captured."""
-    words = "operation not permitted on an event last recorded in a capturing stream"
-    return capture_error(words, "cudaErrorCapturedEvent")
-
-
-def empty_graph() -> str:
-    """Return the warning of a capture in which no op was called."""
-    return (
-        "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on wrong device or "
-        "stream."
-    )
-
-
-def _search(name):
-    return (
-        f"Search for `{name}' in https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more "
-        "information."
-    )
 
 
 def no_kernel(name: str) -> str:
@@ -103,9 +87,8 @@ def below_dispatch(name: str) -> str:
     )
 
 
-def not_pinned() -> str:
-    """Return the message for `pin_memory=True` and a device."""
-    return "Only dense CPU tensors can be pinned"
+#: `pin_memory=True` and a device.
+NOT_PINNED = "Only dense CPU tensors can be pinned"
 
 
 def not_dense(layout: object) -> str:
@@ -157,9 +140,8 @@ def other_mask(mask: object, device: object) -> str:
     return f"expected self and mask to be on the same device, but got mask on {mask} and self on {device}"
 
 
-def other_filler() -> str:
-    """Return the message of `masked_fill` of a CPU tensor with a number on a GPU."""
-    return "masked_fill_: Expected inputs to be on same device"
+#: `masked_fill` of a CPU tensor with a number on a GPU.
+OTHER_FILLER = "masked_fill_: Expected inputs to be on same device"
 
 
 def other_state(input_device: object, name: str, device: object) -> str:
@@ -204,9 +186,8 @@ def no_class_of_ones_own(name: str) -> str:
     )
 
 
-def not_traced() -> str:
-    """Return the message for a copy between devices within `make_fx` or `torch.func.linearize`."""
-    return "A copy from or to a simulated GPU can't be traced: make it before the function that is traced."
+#: A copy between devices within `make_fx` or `torch.func.linearize`.
+NOT_TRACED = "A copy from or to a simulated GPU can't be traced: make it before the function that is traced."
 
 
 def only_on_cpu(name: str) -> str:
@@ -214,15 +195,14 @@ def only_on_cpu(name: str) -> str:
     return f"{name} is only implemented on CPU tensors"
 
 
-def unsafe_to_autocast() -> str:
-    """Return the message for `binary_cross_entropy` in a region of autocast."""
-    return (
-        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
-        "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
-        "In this case, combine the two layers using torch.nn.functional.binary_cross_entropy_with_logits\n"
-        "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
-        "safe to autocast."
-    )
+#: `binary_cross_entropy` in a region of autocast.
+UNSAFE_TO_AUTOCAST = (
+    "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+    "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+    "In this case, combine the two layers using torch.nn.functional.binary_cross_entropy_with_logits\n"
+    "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
+    "safe to autocast."
+)
 
 
 def not_implemented(kernel: str, dtype: str) -> str:
@@ -235,22 +215,19 @@ def not_for_cudnn(dtype: str) -> str:
     return f"getCudnnDataTypeFromScalarType() not supported for {dtype}"
 
 
-def no_engine() -> str:
-    """Return the message for a convolution that cuDNN has no way to compute."""
-    return "GET was unable to find an engine to execute this computation"
+#: A convolution that cuDNN has no way to compute.
+NO_ENGINE = "GET was unable to find an engine to execute this computation"
 
 
-def no_data() -> str:
-    """Return the message for a copy of a tensor on the device `meta`, which is a shape alone."""
-    return "Cannot copy out of meta tensor; no data!"
+#: A copy of a tensor on the device `meta`, which is a shape alone.
+NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 
-def in_fork() -> str:
-    """Return the message for CUDA in a child that was forked after its parent had used CUDA."""
-    return (
-        "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "
-        "start method"
-    )
+#: CUDA in a child that was forked after its parent had used CUDA.
+IN_FORK = (
+    "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "
+    "start method"
+)
 
 
 def other_storage(storage: object, device: object) -> str:

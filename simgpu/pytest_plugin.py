@@ -51,7 +51,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     from simgpu.environment import count_of, model
 
     running = active()
-    if running is not None:  # the environment asked for some: that of the run, in a process that it started
+    if running is not None:  # a child process of the run: the environment has started some
         early_config.stash[_STARTED] = cast("SimulatedGPUs", running), None
         return
     try:

@@ -7,7 +7,7 @@ import torch
 
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.memory.accounts import MemoryAccounts
-from simgpu.messages import closed, in_fork
+from simgpu.messages import IN_FORK, closed
 from simgpu.models.device_model import DeviceModel
 
 
@@ -74,7 +74,7 @@ def opened(simulation: Simulation) -> Simulation:
     """
     if not simulation.as_usual:
         if simulation.closed:
-            raise RuntimeError(in_fork() if simulation.forked else closed(simulation))
+            raise RuntimeError(IN_FORK if simulation.forked else closed(simulation))
         simulation.context.check()
     return simulation
 

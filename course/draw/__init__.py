@@ -3,6 +3,9 @@
 A leaf: it takes numbers and dataclasses, never an engine, and loads matplotlib only when something is drawn.
 """
 
+import warnings
+
+import course
 from course.signals import held_back
 
 with held_back():  # an interrupt finds every import done, or none
@@ -53,6 +56,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "animate":  # until version 2: it computes a board's future, which a picture must not
-        raise AttributeError("course.draw.animate is course.widgets.animate now: from course.widgets import animate.")
+    if name == "animate":  # it goes in version 0.2: it computes a board's future, which a picture must not
+        warnings.warn("draw.animate(…) is deprecated: say widgets.animate(…)", DeprecationWarning, stacklevel=2)
+        return course.widgets.animate
     raise AttributeError(f"module 'course.draw' has no {name!r}; its names are {', '.join(__all__)}")

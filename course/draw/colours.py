@@ -1,7 +1,11 @@
 """The course's colours: the same thing has the same colour, and a second sign, in every plot, widget and table."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+#: Stands for the page's own text colour: `picture` writes `currentColor` for it.
+TEXT = "#0a0b0c"
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,17 @@ METHODS: tuple[tuple[str | None, str, str], ...] = (
     (None, "^", ":"),
     ("#7D8A3C", "D", "-."),
 )
+
+
+def compared(call: str, curves: Mapping[str, Any]) -> list[tuple[str, Any, dict[str, str]]]:
+    """Return (name, curve, look) of each of `curves`; a look is colour, marker and line as matplotlib's settings.
+
+    Raises ValueError, which names the `call`, for none and for more than can be told apart.
+    """
+    if not 1 <= len(curves) <= len(METHODS):
+        raise ValueError(f"{call}: {len(curves)} curves; 1 to {len(METHODS)} can be told apart.")
+    looks = ({"color": colour or TEXT, "marker": marker, "linestyle": line} for colour, marker, line in METHODS)
+    return [(name, curve, look) for (name, curve), look in zip(curves.items(), looks, strict=False)]
 
 
 def role_of(device: str) -> Role:

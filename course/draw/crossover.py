@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from course.traces import MatmulTiming
 
 
-def crossover(timings: Sequence["MatmulTiming"], found: "Crossover") -> Picture:
+def crossover(timings: Sequence["MatmulTiming"], result: "Crossover") -> Picture:
     """Return a `Picture` of seconds over size for `timings` (`MatmulTiming` of one CPU and one GPU).
 
-    `found` is their `Crossover`; its size with copies included makes the title. Lines that were not measured on this
+    `result` is their `Crossover`; its size with copies included makes the title. Lines that were not measured on this
     machine are dashed and say what they are.
     """
     cpu = sorted((t for t in timings if t.on_cpu), key=lambda t: t.size)
     gpu = sorted((t for t in timings if not t.on_cpu), key=lambda t: t.size)
-    wins = found.with_transfers
+    wins = result.with_transfers
     title = f"The GPU wins from n = {wins}, copies included" if wins else "The GPU never wins at these sizes"
     if gpu[0].kind != "measured":
         title += f" ({gpu[0].kind})"
@@ -67,7 +67,7 @@ def copy_share(timings: Sequence["MatmulTiming"]) -> Picture:
 
 
 def _line(axes, timings, seconds, role, name, width):
-    """One labelled line; dashed unless the figures are of this machine, now."""
+    """Draw one labelled line; dashed unless the figures are of this machine, now."""
     style = "-" if timings[0].kind == "measured" else "--"
     colour, marker = ROLES[role].colour, ROLES[role].marker
     axes.plot([t.size for t in timings], seconds, style, color=colour, marker=marker, markersize=5, linewidth=width)

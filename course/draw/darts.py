@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from course.draw.colours import METHODS, ROLES
+from course.draw.colours import ROLES, TEXT, compared
 from course.draw.picture import Picture, figure, html, picture
 
 
@@ -29,9 +29,8 @@ def darts(x: np.ndarray, y: np.ndarray, running: Sequence[Any]) -> Picture:
         square.set_xlabel("all darts" if len(x) == last.samples else f"{len(x):,} of the {last.samples:,} darts")
         samples = [e.samples for e in running]
         low, high = ([pi + sign * 2 * e.standard_error for e in running] for sign in (-1, 1))
-        text = path.xaxis.label.get_color()  # the page's own: a band and a true value belong to no role
-        path.fill_between(samples, low, high, color=text, alpha=0.15, linewidth=0)
-        path.axhline(pi, color=text, linewidth=1)
+        path.fill_between(samples, low, high, color=TEXT, alpha=0.15, linewidth=0)  # a band belongs to no role
+        path.axhline(pi, color=TEXT, linewidth=1)
         path.plot(samples, [e.value for e in running], "o-", color=ROLES["worker"].colour, markersize=4, linewidth=1)
         path.set(xscale="log", xlabel="darts", ylabel="estimate")
         ticks = _ticks(samples[0], samples[-1])
@@ -56,10 +55,10 @@ def error_law(samples: Sequence[float], errors: Mapping[str, Sequence[float]], t
     `errors`: method's name -> list of root-mean-square errors, one for each of `samples`; `title`: the finding.
     """
     with figure() as (fig, ax):
-        for (name, values), (chosen, marker, line) in zip(errors.items(), METHODS, strict=False):
-            colour, end = chosen or ax.xaxis.label.get_color(), (samples[-1], values[-1])
-            ax.plot(samples, values, line, marker=marker, color=colour, markersize=5)
-            ax.annotate(name, end, xytext=(7, -3), textcoords="offset points", color=colour)
+        for name, values, look in compared("draw.error_law(errors)", errors):
+            ax.plot(samples, values, markersize=5, **look)
+            end = samples[-1], values[-1]
+            ax.annotate(name, end, xytext=(7, -3), textcoords="offset points", color=look["color"])
         ax.set(xscale="log", yscale="log", xlabel="darts", ylabel="root-mean-square error of pi", title=title)
         ax.margins(x=0.16)
     return picture(fig, f"{title}: error of pi against darts, both on logarithmic axes, for {', '.join(errors)}.")

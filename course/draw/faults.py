@@ -7,7 +7,7 @@ import numpy as np
 
 from course.draw.colours import ROLES, worker_colour
 from course.draw.picture import Picture, figure, picture
-from course.draw.training import draw_losses, look_of
+from course.draw.training import draw_losses, look_of, of_workers
 
 _POINTS = 120  # dots drawn for one worker at most: more hide one another, and a live picture is drawn often
 _BINS = 60  # stretches of time over which staleness is averaged
@@ -39,7 +39,7 @@ def faults(
     own = lives or {}
     ratios = [*([0.32 * len(own)] if own else []), 1.3, 1, 1]
     tall = 3.9 + 0.2 * rows + 0.4 * len(own)
-    with figure(nrows=len(ratios), sharex=True, figsize=(7.2, tall), height_ratios=ratios) as (fig, whole):
+    with figure(title=title, nrows=len(ratios), sharex=True, figsize=(7.2, tall), height_ratios=ratios) as (fig, whole):
         if own:
             _lives(whole[0], own)
         axes = whole[-3:]
@@ -51,7 +51,6 @@ def faults(
             _mark(whole, event, placed.get(id(event)), last)
         axes[2].set(xlabel="seconds", xlim=(0, 1.01 * last))
         fig.align_ylabels(axes)
-        fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     words = "; ".join(f"at {event.seconds:.1f} s: {words_of(event)}" for event in marked)
     return picture(fig, f"{title}. {words or 'Nothing was lost'}.")
 
@@ -70,11 +69,6 @@ def words_of(event: Any) -> str:
     job, _, index = event.task.removeprefix("/job:").partition("/task:")
     change = event.what.removeprefix(f"{job} ")
     return f"{job} {index} {change}" if index else change
-
-
-def is_good(event: Any) -> bool:
-    """Return whether an event is a recovery."""
-    return any(word in event.what for word in _GOOD)
 
 
 def _places(events, last):
@@ -96,7 +90,7 @@ def _extent(event, last):
 
 
 def _mark(axes, event, row, last):
-    good = is_good(event)
+    good = any(word in event.what for word in _GOOD)
     role = ROLES["ps" if good else "error"]
     for ax in axes:
         ax.axvline(event.seconds, color=role.colour, linewidth=1.2, linestyle="-" if good else "--")
@@ -117,9 +111,8 @@ def _lives(ax, lives):
         colour = ROLES["ps"].colour if job == "ps" else worker_colour(int(index))
         for begin, end, state in stretches:
             if state in ("works", "frozen"):
-                look = (
-                    {"color": colour} if state == "works" else {"fill": False, "edgecolor": colour, "linestyle": "--"}
-                )
+                frozen = {"fill": False, "edgecolor": colour, "linestyle": "--"}
+                look = {"color": colour} if state == "works" else frozen
                 ax.barh(row, end - begin, left=begin, height=0.5, **look)
             elif state == "waits":
                 ax.plot([begin, end], [row, row], ":", color=ROLES["waiting"].colour, linewidth=3)
@@ -144,10 +137,9 @@ def _versions(ax, history, saved):
 def _staleness(ax, history, last):
     """Draw each worker's mean staleness over stretches of time; where it pushed nothing, there is no line."""
     edges = np.linspace(0, last, _BINS + 1)
-    for worker in sorted(set(history["worker"].tolist())):
-        mine = history[history["worker"] == worker]
-        count, _ = np.histogram(mine["applied"], edges)
-        total, _ = np.histogram(mine["applied"], edges, weights=mine["step"] - 1 - mine["version"])
+    for worker, rows in of_workers(history).items():
+        count, _ = np.histogram(rows["applied"], edges)
+        total, _ = np.histogram(rows["applied"], edges, weights=rows["step"] - 1 - rows["version"])
         mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
         ax.plot((edges[1:] + edges[:-1]) / 2, mean, linewidth=1.5, markersize=3, **look_of(worker))
     ax.set_ylabel("staleness")

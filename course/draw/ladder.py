@@ -69,8 +69,8 @@ def spoken(rate: float) -> str:
     return f"{scaled:.1f}{word}" if scaled < 9.95 else f"{scaled:,.0f}{word}"
 
 
-def ladder(climbed: Ladder, limit: float, what: str) -> Picture:
-    """Return a `Picture` of `climbed`, a step a rung, with `limit` (a second) as a line that is labelled with `what`.
+def ladder(climbed: Ladder, limit: float, meaning: str) -> Picture:
+    """Return a `Picture` of `climbed`, a step a rung, with `limit` (a second) as a line and its `meaning` beside it.
 
     A step is as long as its gain, on an axis where each line is ten times the one before; a step back is dotted. Raises
     ValueError for a ladder of fewer than two rungs.
@@ -85,16 +85,16 @@ def ladder(climbed: Ladder, limit: float, what: str) -> Picture:
         axes.grid(axis="x")
         for height, (rung, gain) in enumerate(zip(rungs, climbed.gains, strict=True)):
             _step(axes, height, rung, gain)
-        _limit(axes, len(rungs), limit, best, what)
+        _limit(axes, len(rungs), limit, best, meaning)
         _columns(axes, climbed, limit)
         axes.set_xlabel(f"{climbed.unit} a second (each line is ten times the one before)")
         axes.set_title(title)
     steps = "; ".join(f"{rung.name} {spoken(rung.rate)}" for rung in rungs)
-    return picture(drawn, f"{climbed.unit} a second: {title}. {steps}; limit {spoken(limit)} ({what}).")
+    return picture(drawn, f"{climbed.unit} a second: {title}. {steps}; limit {spoken(limit)} ({meaning}).")
 
 
 def _ends(rungs: Sequence[Rung], limit: float) -> tuple[float, float]:
-    """The lowest and the highest rate to show, with room at both ends."""
+    """Return the lowest and the highest rate to show, with room at both ends."""
     shown = [limit, *(rung.rate for rung in rungs)]
     return min(shown) / 2, max(shown) * 1.5
 

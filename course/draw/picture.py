@@ -18,12 +18,12 @@ from itertools import zip_longest
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from course.draw.colours import TEXT
 from course.signals import held_back
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_TEXT = "#0a0b0c"  # replaced by currentColor below
 _MARKS = re.compile(r'(?:<use [^>]*style="([^"]*)"/>\s*)(?:<use [^>]*style="\1"/>\s*)+')  # of one look, in a row
 _HATCHING = re.compile(r"<pattern .*?</pattern>", re.S)
 _DOT = re.compile(r"M (\S+) (\S+) \n(?:C [^\n]*\n)+z\n")  # a circle, of eight curves
@@ -36,8 +36,8 @@ _DRAWING = threading.RLock()  # rcParams are one per process; widget callbacks d
 STYLE: dict[Any, Any] = {
     "figure.figsize": (7.2, 3.6),  # one column at notebook width
     **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
-    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor"), _TEXT),
-    **dict.fromkeys(("xtick.color", "ytick.color", "hatch.color"), _TEXT),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor"), TEXT),
+    **dict.fromkeys(("xtick.color", "ytick.color", "hatch.color"), TEXT),
     "axes.titlelocation": "left",
     "axes.titlesize": 12,
     "axes.titleweight": "bold",
@@ -102,8 +102,9 @@ def html(body: str, alt: str) -> Picture:
 def figure(**settings: Any) -> Iterator[tuple[Any, Any]]:
     """Within the `with`, draw in the course's style on the `(figure, axes)` it gives; `settings` go to `subplots`.
 
-    Call `picture(figure, alt)` afterwards to show it. Works in any thread: pyplot's hidden current figure is not used,
-    and matplotlib's settings, which belong to the whole process, are restored at the end.
+    `title`, among the settings, stands above all axes. Call `picture(figure, alt)` afterwards to show it. Works in any
+    thread: pyplot's hidden current figure is not used, and matplotlib's settings, which belong to the whole process,
+    are restored at the end.
     """
     with held_back():
         import matplotlib
@@ -111,6 +112,8 @@ def figure(**settings: Any) -> Iterator[tuple[Any, Any]]:
 
     with _DRAWING, matplotlib.rc_context(STYLE):
         drawn = Figure(figsize=settings.pop("figsize", None), layout="constrained")
+        if title := settings.pop("title", ""):
+            drawn.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
         yield drawn, drawn.subplots(**settings)
 
 
@@ -122,7 +125,7 @@ def picture(figure: "Figure", alt: str) -> Picture:
     with _DRAWING, matplotlib.rc_context(STYLE):
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
     svg = stream.getvalue()
-    svg = svg[svg.index("<svg") :].replace(_TEXT, "currentColor")
+    svg = svg[svg.index("<svg") :].replace(TEXT, "currentColor")
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     label = f'<svg role="img" aria-label="{escape(alt, quote=True)}" '
     return html(_legible(_with_own_ids(_short(svg)).replace("<svg ", label, 1)), alt)

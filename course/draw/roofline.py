@@ -1,31 +1,39 @@
 """The roofline: how many operations a second an op can reach, by how many it does for each byte."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from course.draw.colours import ROLES, role_of
 from course.draw.picture import Picture, figure, picture
 
 
-def roofline(roof: Any, points: Iterable[Any] = ()) -> Picture:
+def roofline(
+    roof: Any, points: Sequence[Any] = (), title: str = "", sizes: Sequence[tuple[float, float]] = ()
+) -> Picture:
     """Return a `Picture` of `roof`, a `course.timing.Roofline`, and the ops under it, each a `course.timing.Point`.
 
-    Both axes are powers of ten: operations a byte, and GFLOP/s. The roof is dashed and a point hollow unless it was
-    measured on this machine; the line below the axis says what they are. An op above the roof found its numbers in a
-    cache, which is faster than memory.
+    - Both axes are powers of ten: operations a byte, and GFLOP/s. The roof is dashed and a point hollow unless it was
+      measured on this machine; the line below the axis says what they are. An op above the roof found its numbers in a
+      cache, which is faster than memory.
+    - `title`: the finding; by default what holds the ops back. `sizes`: (operations a byte, operations a second) of one
+      op at several sizes, a thin line.
     """
     role = role_of(roof.device)
-    title = _title(roof, points)
-    low, high = _range(roof, points)
+    title = title or _title(roof, points)
+    low, high = _range(roof, [*(point.intensity for point in points), *(intensity for intensity, _ in sizes)])
     with figure(figsize=(7.2, 4.4)) as (drawn, axes):
         axes.set(xscale="log", yscale="log", xlim=(low, high))
         style, ends = "-" if roof.kind == "measured" else "--", [low, roof.ridge, high]
         axes.plot(ends, [roof.bound(x) / 1e9 for x in ends], style, color=role.colour)
         axes.axvline(roof.ridge, color=ROLES["bytes"].colour, linewidth=1, linestyle=":")
         _name_the_roof(axes, roof, low, high, role.colour)
+        along = [(intensity, speed / 1e9) for intensity, speed in sizes]
+        if along:
+            look = {"color": role.colour, "linewidth": 1, "marker": ".", "markerfacecolor": "none"}
+            axes.plot(*zip(*along, strict=True), **look)
         for number, point in enumerate(sorted(points, key=lambda p: p.intensity)):
             _mark(axes, roof, point, number)
-        bottom = min([roof.bound(low), *(p.speed for p in points)]) / 1e9
+        bottom = min([roof.bound(low) / 1e9, *(p.speed / 1e9 for p in points), *(speed for _, speed in along)])
         axes.set_ylim(bottom / 3, roof.peak / 1e9 * 4)
         axes.set_xlabel(f"operations a byte\n{roof.device} {roof.dtype}, {roof.label}")
         axes.set_ylabel("GFLOP/s")
@@ -38,7 +46,7 @@ def roofline(roof: Any, points: Iterable[Any] = ()) -> Picture:
 
 
 def _title(roof, points):
-    """State the finding: how many of the ops memory holds back, or where the ridge lies when there are none."""
+    """Return the finding: how many of the ops memory holds back, or where the ridge lies when there are none."""
     word = "" if roof.kind == "measured" else f" ({roof.kind})"
     if not points:
         return f"Below {roof.ridge:.3g} operations a byte, memory is the limit{word}"
@@ -46,9 +54,9 @@ def _title(roof, points):
     return f"Memory is the limit of {held} of {len(points)} ops, arithmetic of {len(points) - held}{word}"
 
 
-def _range(roof, points):
-    """The lowest and the highest intensity to show: every point and the ridge, with room at both ends."""
-    shown = [roof.ridge, *(p.intensity for p in points)]
+def _range(roof, intensities):
+    """Return the lowest and the highest intensity to show: all of them and the ridge, with room at both ends."""
+    shown = [roof.ridge, *intensities]
     return min(0.05, *shown) / 2, max(100, *shown) * 8
 
 
@@ -64,7 +72,7 @@ def _name_the_roof(axes, roof, low, high, colour):
 
 
 def _mark(axes, roof, point, number):
-    """One op, its name beside it (neighbours take turns above and below), a thread up to the roof above it."""
+    """Draw one op, its name beside it (neighbours take turns above and below), a line up to the roof above it."""
     role = role_of(roof.device)
     measured = point.kind == "measured"
     height, top = point.speed / 1e9, roof.bound(point.intensity) / 1e9

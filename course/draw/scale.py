@@ -1,8 +1,9 @@
 """What more load does: gradients a second over the number of workers, latency over requests a second."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from course.draw.colours import METHODS, ROLES
+from course.draw.colours import ROLES, compared
 from course.draw.picture import Picture, figure, picture
 
 
@@ -19,26 +20,22 @@ def scale(rates: Mapping[str, Mapping[int, float]], title: str, label: str, alt:
     design makes nine tenths of its most. `label`: where the figures come from, such as `Figure.label`. Raises
     ValueError for more designs than can be told apart.
     """
-    if not 1 <= len(rates) <= len(METHODS):
-        raise ValueError(f"draw.scale(rates): {len(rates)} curves; 1 to {len(METHODS)} can be told apart.")
-    with figure(figsize=(7.2, 4.2)) as (fig, axes):
+    looks = compared("draw.scale(rates)", rates)
+    with figure(title=title, figsize=(7.2, 4.2)) as (fig, axes):
         counts = sorted({count for curve in rates.values() for count in curve})
         alone = max(curve[min(curve)] / min(curve) for curve in rates.values())
         axes.plot(counts, [alone * count for count in counts], color=ROLES["bytes"].colour, linewidth=1)
         middle = counts[len(counts) // 2]
         axes.annotate("nobody waits", (middle, alone * middle), xytext=(-6, 4), textcoords="offset points", ha="right")
-        for (name, curve), (chosen, marker, line) in zip(rates.items(), METHODS, strict=False):
-            colour, last = chosen or axes.xaxis.label.get_color(), max(curve)
-            axes.plot(list(curve), list(curve.values()), line, marker=marker, markersize=4, color=colour)
-            place = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "color": colour}
-            axes.annotate(name, (last, curve[last]), annotation_clip=False, **place)
-            broken = breaks_at(curve)
+        for name, curve, look in looks:
+            last, broken = max(curve), breaks_at(curve)
+            axes.plot(list(curve), list(curve.values()), markersize=4, **look)
+            name_beside(axes, name, (last, curve[last]), look)
             if broken < last:
-                axes.plot(broken, curve[broken], "o", markersize=11, fillstyle="none", color=colour)
+                axes.plot(broken, curve[broken], "o", markersize=11, fillstyle="none", color=look["color"])
         axes.set(xscale="log", yscale="log", ylabel="gradients a second")
         axes.set_xlabel(f"workers, a core for each; a circle: no more from here on\n{label}")
         axes.grid(True)
-        fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     ends = (f"{name}: {curve[max(curve)]:,.0f} with {max(curve):,} workers" for name, curve in rates.items())
     return picture(fig, f"{title}. Gradients a second, {label}. {alt or '; '.join(ends) + '.'}")
 
@@ -49,18 +46,15 @@ def latency(curves: Mapping[str, Mapping[float, float]], title: str, alone: floa
     `alone`: the seconds of a request that nobody else is in the way of, drawn as a thin line. Raises ValueError for
     more curves than can be told apart.
     """
-    if not 1 <= len(curves) <= len(METHODS):
-        raise ValueError(f"draw.latency(curves): {len(curves)} curves; 1 to {len(METHODS)} can be told apart.")
-    with figure(figsize=(7.2, 3.8)) as (fig, axes):
+    looks = compared("draw.latency(curves)", curves)
+    with figure(title=title, figsize=(7.2, 3.8)) as (fig, axes):
         axes.axhline(1e3 * alone, color=ROLES["bytes"].colour, linewidth=1)
         least = min(min(curve) for curve in curves.values())
-        place = {"textcoords": "offset points", "va": "center"}
-        axes.annotate("alone", (least, 1e3 * alone), xytext=(0, -8), **place)
-        for (name, curve), (chosen, marker, line) in zip(curves.items(), METHODS, strict=False):
-            rates, colour = sorted(curve), chosen or axes.xaxis.label.get_color()
-            axes.plot(rates, [1e3 * curve[rate] for rate in rates], line, marker=marker, markersize=5, color=colour)
-            last = (rates[-1], 1e3 * curve[rates[-1]])
-            axes.annotate(name, last, xytext=(8, 0), color=colour, annotation_clip=False, **place)
+        axes.annotate("alone", (least, 1e3 * alone), xytext=(0, -8), textcoords="offset points", va="center")
+        for name, curve, look in looks:
+            rates = sorted(curve)
+            axes.plot(rates, [1e3 * curve[rate] for rate in rates], markersize=5, **look)
+            name_beside(axes, name, (rates[-1], 1e3 * curve[rates[-1]]), look)
         axes.set(yscale="log", xlabel="requests a second that were answered", ylabel="99 of 100 within, ms")
         axes.set_ylim(bottom=500 * alone)
         low, high = axes.get_ylim()
@@ -69,6 +63,11 @@ def latency(curves: Mapping[str, Mapping[float, float]], title: str, alone: floa
         axes.set_yticks(marks, labels=[f"{mark:g}" for mark in marks])
         axes.minorticks_off()
         axes.grid(True)
-        fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     ends = (f"{name}: {1e3 * curve[max(curve)]:.1f} ms at {max(curve):,.0f} a second" for name, curve in curves.items())
     return picture(fig, f"{title}. 99 of 100 requests are answered within, {alt or '; '.join(ends) + '.'}")
+
+
+def name_beside(axes: Any, name: str, end: tuple[float, float], look: Mapping[str, str]) -> None:
+    """Write a curve's `name` right of its `end`, in the colour of its `look`."""
+    place = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "color": look["color"]}
+    axes.annotate(name, end, annotation_clip=False, **place)

@@ -1,8 +1,8 @@
 """Who computes, who waits: of a training as numbers; of a program on a host and its devices as lanes."""
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,36 +22,28 @@ _LOOK = {
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
 
-@dataclass(frozen=True)
-class Span:
-    """A stretch of one worker's time, in seconds: it computes from `begin` to `arrived`, then waits until `applied`."""
+def waiting_share(history: np.ndarray) -> dict[int, float]:
+    """Return worker -> the part of its time, 0 to 1, that it waited: from a gradient's arrival to its application.
 
-    worker: int
-    begin: float
-    arrived: float
-    applied: float
-
-
-def spans(history: np.ndarray) -> list[Span]:
-    """Return the `Span`s of a training's history: a worker begins at 0, then whenever its gradient was applied.
-
-    `history`: rows with `worker`, `arrived` and `applied` (seconds), such as `TrainingResult.history`.
+    `history`: rows with `worker`, `arrived` and `applied` (seconds), such as `TrainingResult.history`. A worker begins
+    to compute at 0, then whenever its gradient was applied.
     """
     begins: dict[int, float] = {}
-    turns = []
-    for worker, arrived, applied in history[["worker", "arrived", "applied"]].tolist():
-        turns.append(Span(worker, begins.get(worker, 0.0), arrived, applied))
-        begins[worker] = applied
-    return turns
-
-
-def waiting_share(history: np.ndarray) -> dict[int, float]:
-    """Return worker -> the part of its time, 0 to 1, that it spent waiting for others."""
     waited, total = defaultdict(float), defaultdict(float)
-    for span in spans(history):
-        waited[span.worker] += span.applied - span.arrived
-        total[span.worker] += span.applied - span.begin
+    for worker, arrived, applied in history[["worker", "arrived", "applied"]].tolist():
+        waited[worker] += applied - arrived
+        total[worker] += applied - begins.get(worker, 0.0)
+        begins[worker] = applied
     return {worker: waited[worker] / total[worker] if total[worker] > 0 else 0.0 for worker in sorted(waited)}
+
+
+def strokes(pieces: Iterable[tuple[tuple[float, float], tuple[float, float]]]) -> tuple[list[float], list[float]]:
+    """Return x and y of one line that is drawn from the first to the second point of each piece only.
+
+    A shape for each piece would make a picture of a training larger than its chapter.
+    """
+    points = [point for begin, end in pieces for point in (begin, end, (math.nan, math.nan))]
+    return [x for x, _ in points], [y for _, y in points]
 
 
 def lanes(spans: Sequence[Any], readings: Sequence[float], title: str, label: str) -> Picture:

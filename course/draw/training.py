@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from course.draw.colours import METHODS, ROLES, worker_colour
+from course.draw.colours import ROLES, TEXT, compared, worker_colour
 from course.draw.picture import Picture, figure, picture
+from course.draw.scale import name_beside
 
 _OLDEST = 8  # gradients at least this stale share one bar
 _MARKS = ["o", "s", "^", "D", "v", "P"]  # the second sign of a worker's points, beside its shade
-#: How the curves of a plot differ, in their order: role of the colour, marker and line as second signs.
 
 
 def training(
@@ -28,13 +28,12 @@ def training(
     `line`, `best`: `(slope, intercept)` of the fitted line and of least squares.
     """
     panels = 3 if points is not None else 2
-    with figure(ncols=panels, figsize=(7.2 if panels == 2 else 8.4, 3.2)) as (fig, axes):
+    with figure(title=title, ncols=panels, figsize=(7.2 if panels == 2 else 8.4, 3.2)) as (fig, axes):
         if points is not None:
             _fit(axes[0], points, line, best)
         draw_losses(axes[-2], history, over="step", points=120)
         axes[-2].set(xlabel="update", ylabel="loss of the batch")
         _staleness(axes[-1], history)
-        fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     return picture(fig, f"{title}. {alt}".strip())
 
 
@@ -52,31 +51,27 @@ def learning(runs: Mapping[str, Sequence[Seen]], title: str, aim: float | None =
 
     `runs`: name -> list of `Seen`, in order. `aim`: an accuracy to draw as a line across.
     """
-    if not 1 <= len(runs) <= len(METHODS):
-        raise ValueError(f"draw.learning(runs): {len(runs)} curves; 1 to {len(METHODS)} can be told apart.")
-    with figure(ncols=2, sharey=True, figsize=(7.2, 3.5)) as (fig, axes):
+    looks = compared("draw.learning(runs)", runs)
+    with figure(title=title, ncols=2, sharey=True, figsize=(7.2, 3.5)) as (fig, axes):
         for ax, field, unit in zip(axes, ("images", "seconds"), (1000, 1), strict=True):
             if aim is not None:
                 ax.axhline(100 * aim, color=ROLES["bytes"].colour, linewidth=1)
-            for (name, looks), (chosen, marker, line) in zip(runs.items(), METHODS, strict=False):
-                x, y = [getattr(look, field) / unit for look in looks], [100 * look.accuracy for look in looks]
-                colour = chosen or ax.xaxis.label.get_color()
-                ax.plot(x, y, line, marker=marker, markersize=4, color=colour, label=name)
+            for name, run, look in looks:
+                x, y = [getattr(point, field) / unit for point in run], [100 * point.accuracy for point in run]
+                ax.plot(x, y, markersize=4, label=name, **look)
         axes[0].set(xlabel="thousand images seen", ylabel="% of held-out digits right")
         axes[1].set(xlabel="seconds")
         axes[1].legend(loc="lower right", fontsize=9)
-        fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-    ends = (f"{name}: {looks[-1].accuracy:.1%} after {looks[-1].seconds:.2g} s" for name, looks in runs.items())
+    ends = (f"{name}: {run[-1].accuracy:.1%} after {run[-1].seconds:.2g} s" for name, run in runs.items())
     return picture(fig, f"{title}. {alt or '; '.join(ends) + '.'}")
 
 
 def _fit(ax, points, line, best):
-    x, y = points
-    text = ax.xaxis.label.get_color()  # the page's own: these two belong to no role
+    x, y = points  # these, and the best line, belong to no role
     ends = [float(min(x)), float(max(x))]
-    ax.plot(x, y, ".", color=text, alpha=0.5, markersize=4)
+    ax.plot(x, y, ".", color=TEXT, alpha=0.5, markersize=4)
     if best is not None:
-        ax.plot(ends, [best[0] * at + best[1] for at in ends], "--", color=text, label="least squares")
+        ax.plot(ends, [best[0] * at + best[1] for at in ends], "--", color=TEXT, label="least squares")
     if line is not None:
         ax.plot(ends, [line[0] * at + line[1] for at in ends], color=ROLES["ps"].colour, label="trained")
     ax.set(xlabel="x", ylabel="y")
@@ -88,13 +83,17 @@ def look_of(worker: int) -> dict[str, str]:
     return {"color": worker_colour(worker), "marker": _MARKS[worker % len(_MARKS)]}
 
 
+def of_workers(history: np.ndarray) -> dict[int, np.ndarray]:
+    """Return worker -> its rows of a training's `history`, in the order of their numbers."""
+    return {worker: history[history["worker"] == worker] for worker in sorted(set(history["worker"].tolist()))}
+
+
 def draw_losses(ax: Any, history: np.ndarray, over: str, points: int) -> None:
     """Draw on `ax` each worker's losses over the column `over` of `history`, at most about `points` dots a worker."""
-    for worker in sorted(set(history["worker"].tolist())):
-        mine = history[(history["worker"] == worker) & np.isfinite(history["loss"])]
-        mine = mine[:: max(1, len(mine) // points)]  # more dots hide one another
+    for worker, rows in of_workers(history[np.isfinite(history["loss"])]).items():
+        rows = rows[:: max(1, len(rows) // points)]  # more dots hide one another
         dots = {**look_of(worker), "linestyle": "None", "markersize": 2.5, "alpha": 0.8, "label": f"worker {worker}"}
-        ax.plot(mine[over], mine["loss"], **dots)
+        ax.plot(rows[over], rows["loss"], **dots)
     if len(history):
         ax.set_yscale("log")
         ax.legend(loc="upper right", fontsize=9, markerscale=2, handletextpad=0.1)
@@ -116,22 +115,19 @@ def distance(curves: Mapping[str, Mapping[float, float]], title: str, alone: flo
     `alone`: what one worker beside its server makes, drawn as a thin line. `label`: where the figures are from. Raises
     ValueError for more curves than can be told apart.
     """
-    if not 1 <= len(curves) <= len(METHODS):
-        raise ValueError(f"draw.distance(curves): {len(curves)} curves; 1 to {len(METHODS)} can be told apart.")
-    with figure(figsize=(7.2, 3.8)) as (fig, axes):
+    looks = compared("draw.distance(curves)", curves)
+    with figure(title=title, figsize=(7.2, 3.8)) as (fig, axes):
         axes.axhline(alone, color=ROLES["bytes"].colour, linewidth=1)
         last, heights = 1e3 * max(max(curve) for curve in curves.values()), _apart(curves)
         above = {"textcoords": "offset points", "fontsize": 9.5}
         axes.annotate("one worker, beside the server", (last, alone), xytext=(0, -12), ha="right", **above)
-        for (name, curve), (chosen, marker, line) in zip(curves.items(), METHODS, strict=False):
-            delays, colour = sorted(curve), chosen or axes.xaxis.label.get_color()
-            axes.plot([1e3 * d for d in delays], [curve[d] for d in delays], line, marker=marker, color=colour)
-            place = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "color": colour}
-            axes.annotate(name, (last, heights[name]), annotation_clip=False, **place)
+        for name, curve, look in looks:
+            delays = sorted(curve)
+            axes.plot([1e3 * delay for delay in delays], [curve[delay] for delay in delays], **look)
+            name_beside(axes, name, (last, heights[name]), look)
         axes.set(ylim=(0, None), ylabel="gradients a second")
         axes.set_xlabel(f"milliseconds, one way{f'; {label}' if label else ''}")
         axes.grid(True)
-        fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     ends = (f"{name}: {curve[min(curve)]:,.0f} near, {curve[max(curve)]:,.0f} far" for name, curve in curves.items())
     return picture(fig, f"{title}. Gradients a second over the distance, {'; '.join(ends)}; alone {alone:,.0f}.")
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution
-from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.study import StudyDirection
 
@@ -51,6 +50,9 @@ def importances(
     for parameters, value in done:
         values = {name: parameters[name] for name in searched}
         study.add_trial(optuna.create_trial(params=values, distributions=dict(searched), value=value))
+    # here, for it takes longer to import, with scikit-learn, than all else of Optuna
+    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+
     evaluator = PedAnovaImportanceEvaluator(target_quantile=max(_BEST, _FEWEST_BEST / len(done)))
     shares = get_param_importances(study, evaluator=evaluator)
     return dict(sorted(shares.items(), key=lambda share: -share[1]))

@@ -1,4 +1,4 @@
-"""The widgets: one a chapter, controls above a picture. They never compute: they call engines and show with `draw`."""
+"""The widgets: controls above a picture. They never compute: they call engines, and show results with `draw`."""
 
 from importlib import import_module
 

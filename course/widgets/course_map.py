@@ -27,7 +27,7 @@ class CourseMap(Exhibit):
 
     - `cores`, `memory` (GiB): of the machine. `slower`: how many times as long a matrix product takes on a core of it
       as where the chapters' seconds were seen, `starts`: how many times as long a process's start. All above 0.
-    - `devices`: those of the machine that was looked at, as `list_devices()` gives them; they are named on the map.
+    - `devices`: those of the reader's machine, as `list_devices()` gives them; the map names them.
 
     The browser knows which guesses were made and which exercises passed, and the page fills them in. `result` is a list
     with an `Outlook` for each chapter: an estimate.
@@ -48,10 +48,6 @@ class CourseMap(Exhibit):
     def engine(self, cores: int, memory: float, slower: float, starts: float) -> list[Outlook]:
         """Return the outlook: a formula, at once."""
         return outlook(cores, memory, slower, starts)
-
-    def grid(self) -> list[dict[str, Any]]:
-        """Return nothing: the page works the formula out."""
-        return []
 
     def data(self) -> dict[str, Any]:
         """Return the stations, what the formula needs, and the sliders' stops."""

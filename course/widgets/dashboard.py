@@ -2,11 +2,11 @@
 
 import os
 import sys
-from math import isfinite
 from typing import Any
 
 from course import draw
 from course.draw.picture import Picture
+from course.draw.training import of_workers
 from course.progress_line import STATIC_TWINS
 from course.training.hooks.base import Hook, Session
 from course.training.hooks.progress import SayProgress
@@ -14,6 +14,7 @@ from course.training.hooks.watch import Watch
 from course.training.records import Event, Step
 from course.units import in_words
 from course.widgets.exhibits.exhibit import Exhibit
+from course.widgets.pairs import pairs
 
 _LATEST = 8  # gradients at least so late share one bar
 _SHOWN = 120  # looks that the page draws of the rate, and of each worker's losses
@@ -38,7 +39,7 @@ class Dashboard(Exhibit, Hook):
     def __init__(self, title: str = "") -> None:
         self.title, self.watch = title, Watch(self._grew)
         self._handle: Any = None
-        self._lines: SayProgress | None = None
+        self._hooks: list[Hook] = [self.watch]
         super().__init__()
 
     def engine(self) -> Watch:
@@ -51,32 +52,29 @@ class Dashboard(Exhibit, Hook):
 
     def begin(self, session: Session) -> None:
         """Show the exhibit, or begin to print."""
-        self.watch.begin(session)
-        self._handle, self._lines = None, None
+        self._handle, self._hooks = None, [self.watch]
         if not _in_notebook():
-            self._lines = SayProgress(print)
-            self._lines.begin(session)
-        elif not os.environ.get(STATIC_TWINS):
+            self._hooks.append(SayProgress(print))
+        for hook in self._hooks:
+            hook.begin(session)
+        if _in_notebook() and not os.environ.get(STATIC_TWINS):
             self._handle = _displayed(self)
 
     def after_run(self, session: Session, step: Step) -> None:
         """Take the step in."""
-        self.watch.after_run(session, step)
-        if self._lines is not None:
-            self._lines.after_run(session, step)
+        for hook in self._hooks:
+            hook.after_run(session, step)
 
     def event(self, session: Session, event: Event) -> None:
         """Take the event in."""
-        self.watch.event(session, event)
-        if self._lines is not None:
-            self._lines.event(session, event)
+        for hook in self._hooks:
+            hook.event(session, event)
 
     def end(self, session: Session) -> None:
         """Leave the finished picture, or the last line."""
-        self.watch.end(session)
-        if self._lines is not None:
-            self._lines.end(session)
-        elif self._handle is not None:
+        for hook in self._hooks:
+            hook.end(session)
+        if self._handle is not None:
             self._handle.update(self)
         elif _in_notebook():
             _displayed(self)
@@ -91,9 +89,7 @@ class Dashboard(Exhibit, Hook):
             "small": small,
             "sentence": sentence,
             "limit": result.limit,
-            "losses": {
-                worker: _losses(rows[rows["worker"] == worker]) for worker in sorted(set(rows["worker"].tolist()))
-            },
+            "losses": {worker: pairs(own["step"], own["loss"], _SHOWN) for worker, own in of_workers(rows).items()},
             "staleness": [round(share, 4) for share in shares],
             "more": len(shares) > _LATEST,
             "rates": _rates(rows),
@@ -166,12 +162,6 @@ def _shares(staleness):
     for age, many in staleness.items():
         shares[min(age, _LATEST)] += many / total
     return shares
-
-
-def _losses(rows):
-    every = max(1, len(rows) // _SHOWN)
-    pairs = zip(rows["step"][::every].tolist(), rows["loss"][::every].tolist(), strict=True)
-    return [[step, float(f"{loss:.4g}") if isfinite(loss) else None] for step, loss in pairs]
 
 
 def _rates(rows):

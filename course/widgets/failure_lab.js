@@ -75,7 +75,7 @@ function story(place, go) {
 export function draw(root, data) {
   const own = `${data.key}-${Math.random().toString(36).slice(2, 8)}`;
   let [answer, now, works, again] = [null, Infinity, false, null];
-  const told = (busy) => {
+  const atWork = (busy) => {
     works = busy;
     if (busy && again) state.unable(again, TRAINS);
     if (answer) hits.update(answer, works);
@@ -86,13 +86,13 @@ export function draw(root, data) {
     answer = found;
     picture.paint(answer);
     moment.reach(answer.until);
-    told_events.update(answer);
+    storyline.update(answer);
     hits.update(answer, works);
     moment.set(atEnd ? answer.until : now);
     root.dataset.result = JSON.stringify({ version: answer.versions.at(-1)?.[1] ?? 0, events: answer.events.length });
     return headline();
   };
-  const state = exhibit(root, data, paint, { told });
+  const state = exhibit(root, data, paint, { atWork });
   const hits = strikes(state, root);
   const picture = chart(state.picture, { high: (wide, found) => tall(found) }, (wide, found) => timeline(wide, found, picture.fill, own));
   const line = svg("path", { d: "M0,14V0", class: "now" });
@@ -112,7 +112,7 @@ export function draw(root, data) {
     const x = at()(Math.min(now, answer.until));
     picture.image.querySelector(".until")?.setAttribute("width", x);
     line.setAttribute("d", `M${x},16V${tall(answer) - 46}`);
-    told_events.follow(now);
+    storyline.follow(now);
     state.say(headline());
   };
   const moments = () => (answer ? answer.events.map(([second]) => second) : []);
@@ -125,7 +125,7 @@ export function draw(root, data) {
     earlier: (from) => moments().findLast((second) => second < from) ?? 0,
     moved: show,
   });
-  const told_events = story(root.querySelector(".sentence"), (second) => moment.set(second));
+  const storyline = story(root.querySelector(".sentence"), (second) => moment.set(second));
   state.choice("mode", { label: "rule", options: [["async", "asynchronous: nobody waits"], ["sync", "synchronous: everybody waits"]] });
   state.slider("workers", { label: "workers", stops: [2, 3], settled: true });
   state.slider("seconds", { label: "it trains for", stops: data.lengths, words: (seconds) => `${seconds} s`, settled: true });

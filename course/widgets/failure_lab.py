@@ -3,7 +3,6 @@
 import threading
 from functools import partial
 from html import escape
-from math import isfinite
 from typing import Any, Self
 
 import torch
@@ -12,9 +11,11 @@ import traitlets
 from course import draw
 from course.draw.faults import words_of
 from course.draw.picture import Picture
+from course.draw.training import of_workers
 from course.training.driver.aftermath import HITS, aftermath
 from course.training.driver.lives import lives
 from course.training.driver.rehearsal import ACTIONS, Rehearsal, RehearsalRecord
+from course.widgets.pairs import pairs
 from course.widgets.regression_lab import TrainingExhibit
 
 _RATE = 0.001  # learning rate: the loss falls for about ten seconds, so that a step back can be seen
@@ -103,7 +104,10 @@ class FailureLab(TrainingExhibit):
         history, events = result.history, list(result.events)
         hits = aftermath(history, events)
         last = until or _last(history, events)
-        own = {int(worker): history[history["worker"] == worker] for worker in sorted(set(history["worker"].tolist()))}
+        losses, late = (
+            {worker: pairs(rows["applied"], values(rows), _SHOWN) for worker, rows in of_workers(history).items()}
+            for values in (lambda rows: rows["loss"], lambda rows: rows["step"] - 1 - rows["version"])
+        )
         lines = _lines(result, hits)
         struck = sorted((event for event in events if event.what in HITS), key=lambda event: event.seconds)
         about = {id(event): _after(hit) for event, hit in zip(struck, hits, strict=True)}
@@ -114,10 +118,13 @@ class FailureLab(TrainingExhibit):
             "ended": result.ended,
             "alt": " ".join([f"{_title(hits)}.", *lines]),
             "until": round(last, 3),
-            "lives": {task: _rounded(stretches) for task, stretches in self._lives(result, last).items()},
-            "losses": {worker: _pairs(rows, rows["loss"]) for worker, rows in own.items()},
-            "late": {worker: _pairs(rows, rows["step"] - 1 - rows["version"]) for worker, rows in own.items()},
-            "versions": _pairs(history, history["step"]),
+            "lives": {
+                task: [[round(begin, 3), round(end, 3), state] for begin, end, state in stretches]
+                for task, stretches in self._lives(result, last).items()
+            },
+            "losses": losses,
+            "late": late,
+            "versions": pairs(history["applied"], history["step"], _SHOWN),
             "saved": [[round(event.seconds, 3), event.step] for event in saved],
             "events": [
                 [round(event.seconds, 3), event.what, event.task, event.step, words_of(event), about.get(id(event), "")]
@@ -174,17 +181,6 @@ class FailureLab(TrainingExhibit):
         record = rehearsal.record
         answer = {"answer": self.answer(record, rehearsal.seconds)} if record.rows or record.events else {}
         self._tell({**about, **answer})
-
-
-def _pairs(rows, values):
-    """Return [seconds, value] of at most `_SHOWN` rows; a value that is not finite is null."""
-    every = max(1, len(rows) // _SHOWN)
-    pairs = zip(rows["applied"][::every].tolist(), values[::every].tolist(), strict=True)
-    return [[round(at, 3), float(f"{value:.4g}") if isfinite(value) else None] for at, value in pairs]
-
-
-def _rounded(stretches):
-    return [[round(begin, 3), round(end, 3), state] for begin, end, state in stretches]
 
 
 def _last(history, events):

@@ -13,7 +13,7 @@ from course.draw.picture import Picture
 from course.timing import measure_matmul
 from course.traces import MatmulTiming, load_trace
 from course.units import in_words
-from course.widgets.exhibits.exhibit import Exhibit
+from course.widgets.exhibits.exhibit import Exhibit, headline
 
 SIZES = [64, 128, 256, 512, 1024, 1500, 2048, 3000, 4500]
 RECORDED = "epyc-2-cores"  # stands in for this CPU where no kernel can measure
@@ -71,9 +71,8 @@ class MatmulSlider(Exhibit):
             "small": f"n = {cpu.size}, copies included; CPU {cpu.kind}, GPU {gpu.kind}",
             "sentence": _sentence(cpu, gpu),
             "size": cpu.size,
-            "cpu": {"total": 1e3 * cpu.compute, "kind": cpu.kind, "words": in_words(cpu.compute)},
-            "gpu": {"total": 1e3 * gpu.total, "copies": 1 - gpu.compute / gpu.total, "kind": gpu.kind}
-            | {"words": in_words(gpu.total)},
+            "cpu": _plain(cpu, cpu.compute),
+            "gpu": _plain(gpu, gpu.total) | {"copies": 1 - gpu.compute / gpu.total},
         }
 
     def _watch(self, fraction):
@@ -83,34 +82,33 @@ class MatmulSlider(Exhibit):
 
     def draw(self, result: Duel) -> Picture:
         """Return the verdict as a large number above two bars."""
-        cpu, gpu = result.cpu, result.gpu
+        cpu, gpu, answer = result.cpu, result.gpu, self.answer(result)
         faster, ratio = _verdict(cpu.compute, gpu.total)
         verdict = f"n = {cpu.size}: the {faster} is {ratio} × faster, copies included ({gpu.kind})"
-        sentence = _sentence(cpu, gpu)
-        body = (
-            f'<div class="figure">{faster} {ratio} × faster</div>'
-            f'<p class="note">n = {cpu.size}, copies included; the GPU\'s seconds are {gpu.kind}.</p>'
-            f"{_bars(cpu, gpu).html}<p>{escape(sentence)}</p>"
+        shown = (
+            f"{headline(answer['figure'], answer['small'])}{_bars(cpu, gpu).html}<p>{escape(answer['sentence'])}</p>"
         )
-        return html(body, f"{verdict}. {sentence}")
+        return html(shown, f"{verdict}. {answer['sentence']}")
 
     def static(self) -> Picture:
         """Return the picture with a recorded CPU, and no kernel behind it."""
         return self.draw(Duel(_recorded(self.size), _modelled(self.gpu, self.size)))
 
 
+def _plain(timing, seconds):
+    """Return `seconds` of a timing as the page takes them, in milliseconds and in words."""
+    return {"total": 1e3 * seconds, "kind": timing.kind, "words": in_words(seconds)}
+
+
 def _gpus():
-    """The GPUs to choose from: the data sheets, and the real one where there is one."""
+    """Return the GPUs to choose from: the data sheets, and the real one where there is one."""
     sheets = [("h200", "H200 (data sheet)"), ("t4", "T4 (data sheet)")]
     return sheets + ([("cuda", "this machine's")] if torch.cuda.is_available() else [])
 
 
 def _sentence(cpu, gpu):
-    copies = 1 - gpu.compute / gpu.total
-    return (
-        f"The product is {cpu.flops:,} operations. The GPU spends {copies:.0%} of its time copying. "
-        f"CPU {cpu.label}. GPU {gpu.label}."
-    )
+    copies = f"The GPU spends {1 - gpu.compute / gpu.total:.0%} of its time copying."
+    return f"The product is {cpu.flops:,} operations. {copies} CPU {cpu.label}. GPU {gpu.label}."
 
 
 def _recorded(size):
@@ -122,7 +120,7 @@ def _modelled(gpu, size):
 
 
 def _verdict(cpu, gpu):
-    """Who is faster, and how many times, to two digits."""
+    """Return which is faster, and how many times, to two digits."""
     name, ratio = ("GPU", cpu / gpu) if gpu < cpu else ("CPU", gpu / cpu)
     return name, f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
 

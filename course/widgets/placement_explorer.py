@@ -8,8 +8,8 @@ from typing import Any
 import traitlets
 
 from course import draw
+from course.devices import OpRecord
 from course.devices.explore import CPU, DEVICES, PROGRAM, READ, Exploration, best, explore, figures, replay
-from course.draw.graph import Edge, Node, graph
 from course.draw.picture import Picture
 from course.units import in_words, short_bytes
 from course.widgets.exhibits.exhibit import Exhibit, headline
@@ -65,9 +65,8 @@ class PlacementExplorer(Exhibit):
         """Put the op that makes the value `makes` on `device`; returns the explorer. Raises ValueError for no op."""
         if makes not in _MAKES:
             raise ValueError(f"move({makes!r}): the ops make {', '.join(_MAKES)}; name one of these values.")
-        return self.update(
-            placement=[device if value == makes else current for value, current in zip(*self._pairs(), strict=True)]
-        )
+        pairs = zip(_MAKES, self.placement, strict=True)
+        return self.update(placement=[device if value == makes else current for value, current in pairs])
 
     def find_best(self) -> "PlacementExplorer":
         """Choose the placement that takes the least modelled time; returns the explorer."""
@@ -83,10 +82,6 @@ class PlacementExplorer(Exhibit):
     def engine(self, placement: Sequence[str], width: int, model: str, reveal: bool) -> Placed:
         """Return the `Placed` of these settings: one run of the clock, and once a size and model, one of each."""
         return Placed(replay(placement, width, model), best(width, model))
-
-    def grid(self) -> list[dict[str, Any]]:
-        """Return nothing: the page reckons."""
-        return []
 
     def data(self) -> dict[str, Any]:
         """Return the program, and the figures of every size and model."""
@@ -107,13 +102,10 @@ class PlacementExplorer(Exhibit):
         body = (
             f"{headline(words, f'modelled; score {result.score} of 100')}"
             f'<p class="note">{escape(verdict)}</p>'
-            f"{_graph(run).html}{timeline.html}"
+            f"{_ops(run).html}{timeline.html}"
             f"<details><summary>{escape(_in_words(run))}</summary>{moves.html}</details>"
         )
         return draw.html(body, alt)
-
-    def _pairs(self):
-        return _MAKES, self.placement
 
     def _verdict(self, result):
         ratio = result.run.seconds / result.best.seconds
@@ -147,16 +139,18 @@ def _in_words(run):
     return f"{len(run.moves)} moves, {short_bytes(run.bytes_moved)}: {values}."
 
 
-def _graph(run):
-    where = dict(zip(_MAKES, run.placement, strict=True))
-    steps = [*PROGRAM, READ]
-    moved = {(move.value, move.reader): move.nbytes for move in run.moves}
-    nodes, edges = [], []
-    for column, step in enumerate(steps):
-        for name in step.reads:
-            if name not in {node.name for node in nodes}:
-                nodes.append(Node(name, name, CPU, column, is_input=True))
-            edges.append(Edge(name, step.makes, moved.get((name, step.makes), 0)))
-        nodes.append(Node(step.makes, step.code, where.get(step.makes, CPU), column))
-    placed = ", ".join(f"{step.code} on {where[step.makes]}" for step in PROGRAM)
-    return graph(nodes, edges, DEVICES, f"The program as a graph: {placed}.")
+def _ops(run):
+    """Return the picture of the program's ops and copies; a line joins what made a value to what reads it."""
+    records, joined, maker = [], [], {}
+    for step, device in zip((*PROGRAM, READ), (*run.placement, CPU), strict=True):
+        sources = {name: maker[name] for name in step.reads if name in maker}
+        for move in (move for move in run.moves if move.reader == step.makes):
+            if move.value in sources:
+                joined.append((sources[move.value], len(records)))
+            sources[move.value] = len(records)
+            copied = {"bytes_moved": move.nbytes, "origin": move.origin, "simulated": True}
+            records.append(OpRecord(f"copy {move.value}", move.target, (), "float32", **copied))
+        joined += [(source, len(records)) for source in sources.values()]
+        maker[step.makes] = len(records)
+        records.append(OpRecord(step.code, device, (), "float32", simulated=True))
+    return draw.ops(records, f"{len(PROGRAM)} ops, {len(run.moves)} copies between devices", joined)

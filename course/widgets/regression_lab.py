@@ -16,11 +16,13 @@ import traitlets
 from course import draw
 from course.cluster import Cluster, local_cluster
 from course.draw.picture import Picture
+from course.draw.training import of_workers
 from course.progress_line import STATIC_TWINS
 from course.training import Hook, StopOnNaN, linear_regression, slowed, train
 from course.widgets.exhibits.exhibit import Exhibit
+from course.widgets.pairs import pairs
 
-_SHOWN = 150  # losses that the page draws
+_SHOWN = 50  # losses of each worker that the page draws
 _LONG = 0.71  # a learning rate at which one worker finds the line and three do not
 _STORED: list[dict[str, Any]] = [{}, {"workers": 1}, {"mode": "sync"}]
 _SLOW = 0.005  # seconds added to each batch of the slowed worker: several quick steps long
@@ -109,19 +111,14 @@ class RegressionLab(TrainingExhibit):
         """Return the verdict, the line, and of each worker's losses enough to see."""
         is_close, title, distance, note = self._verdict(result)
         rows = result.history
-        every = max(1, len(rows) // _SHOWN)
-        losses = {
-            int(worker): rows[rows["worker"] == worker][::every] for worker in sorted(set(rows["worker"].tolist()))
-        }
-        late = np.bincount(result.staleness.astype(int)) / max(1, len(rows)) if len(rows) else np.zeros(1)
-        line = [result.parameters[name].item() for name in ("slope", "intercept")]
+        late = np.bincount(result.staleness.astype(int)) / len(rows) if len(rows) else np.zeros(1)
         return {
             "figure": distance,
             "small": title,
             "sentence": note,
             "right": is_close,
-            "line": line if all(np.isfinite(line)) and max(map(abs, line)) < 1e3 else None,
-            "losses": {worker: [[int(r["step"]), _finite(r["loss"])] for r in own] for worker, own in losses.items()},
+            "line": _line(result),
+            "losses": {worker: pairs(own["step"], own["loss"], _SHOWN) for worker, own in of_workers(rows).items()},
             "staleness": [round(float(share), 4) for share in late],
         }
 
@@ -141,12 +138,12 @@ class RegressionLab(TrainingExhibit):
     def draw(self, result: Any) -> Picture:
         """Return the fitted line, the losses and the staleness, with the distance to the best line on top."""
         is_close, title, distance, note = RegressionLab._verdict(self, result)
-        best, line = self.problem.least_squares(), [result.parameters[name].item() for name in ("slope", "intercept")]
+        best = self.problem.least_squares()
         shown = draw.training(
             result.history,
             title,
             points=(self.problem.x.numpy(), self.problem.y.numpy()),
-            line=(line[0], line[1]) if all(np.isfinite(line)) and max(map(abs, line)) < 1e3 else None,
+            line=_line(result),
             best=(best.slope, best.intercept),
             alt=note,
         )
@@ -166,16 +163,14 @@ class RegressionLab(TrainingExhibit):
         mean = f"{result.staleness.mean():.1f} updates late on average" if len(result.history) else "none was applied"
         words = f"{distance} from the best line after {result.version:,} updates; gradients: {mean}"
         stopped = f" Stopped: {result.stopped_by}." if result.stopped_by else ""
-        return (
-            is_close,
-            title,
-            distance,
-            f"{words}; {result.steps_per_second:,.0f} updates a second on this machine.{stopped}",
-        )
+        speed = f"{result.steps_per_second:,.0f} updates a second on this machine"
+        return is_close, title, distance, f"{words}; {speed}.{stopped}"
 
 
-def _finite(loss):
-    return float(f"{loss:.4g}") if np.isfinite(loss) else None
+def _line(result):
+    """Return slope and intercept, None for a line that can't be drawn beside the points."""
+    line = [result.parameters[name].item() for name in ("slope", "intercept")]
+    return line if all(np.isfinite(line)) and max(map(abs, line)) < 1e3 else None
 
 
 class _Progress(Hook):

@@ -6,11 +6,10 @@ from typing import Any
 
 import traitlets
 
-from course.draw import html
+from course import draw
 from course.draw.picture import Picture
-from course.draw.track import track
 from course.timing import track as tracks
-from course.timing.roofline import Roofline, roofline
+from course.timing.roofline import Point, Roofline, roofline
 from course.timing.track import OPS, SIZES, Track
 from course.units import short
 from course.widgets.exhibits.exhibit import Exhibit, headline
@@ -116,16 +115,15 @@ class RooflineExplorer(Exhibit):
 
     def draw(self, result: Look) -> Picture:
         """Return what is reached in large, what holds it back in a sentence, and the picture."""
-        op_track, stop = result.track, result.track.at(result.size)
-        kind = op_track.roof.kind
-        reached = f"{short(stop.speed)}FLOP/s" if stop.speed else f"at most {_most(op_track.roof, stop)}"
-        name, sentence = _held(op_track.roof, stop)
-        label = f"{op_track.roof.label}."
-        verdict = f"{op_track.op} at n = {stop.size}: {name}, {reached} ({kind})"
-        shown = track(op_track, stop.size, verdict).html
-        note = f'<p class="note">{escape(label)}</p>'
-        body = f"{headline(name, f'at {reached}, {kind}')}<p>{escape(sentence)}</p>{shown}{note}"
-        return html(body, f"{verdict}. {sentence} {label}")
+        roof, stop = result.track.roof, result.track.at(result.size)
+        name, sentence = _held(roof, stop)
+        reached = _reached(roof, stop)
+        verdict = f"{result.track.op} at n = {stop.size}: {name}, {reached.removeprefix('at ')} ({roof.kind})"
+        here = Point(f"n = {stop.size}", stop.intensity, stop.speed or roof.bound(stop.intensity), roof.kind)
+        sizes = [(other.intensity, other.speed) for other in result.track.stops if other.speed]
+        shown = draw.roofline(roof, [here], verdict, sizes)
+        body = f"{headline(name, f'{reached}, {roof.kind}')}<p>{escape(sentence)}</p>{shown.html}"
+        return draw.html(body, f"{verdict}. {sentence} {roof.label}.")
 
 
 def _dtypes(source):
@@ -141,9 +139,13 @@ def _stored_track(op, source, dtype):
 def _plain(roof, stop):
     """Return a stop as the page takes it."""
     name, sentence = _held(roof, stop)
-    reached = f"at {short(stop.speed)}FLOP/s" if stop.speed else f"at most {_most(roof, stop)}"
+    reached = f"{_reached(roof, stop)}, {roof.kind}"
     place = {"size": stop.size, "intensity": float(f"{stop.intensity:.5g}"), "bound": roof.bound(stop.intensity)}
-    return {**place, "speed": stop.speed, "name": name, "reached": f"{reached}, {roof.kind}", "sentence": sentence}
+    return {**place, "speed": stop.speed, "name": name, "reached": reached, "sentence": sentence}
+
+
+def _reached(roof, stop):
+    return f"at {short(stop.speed)}FLOP/s" if stop.speed else f"at most {_most(roof, stop)}"
 
 
 def _held(roof, stop):

@@ -51,17 +51,17 @@ class StopwatchComparison(Exhibit):
     def draw(self, result: Stopwatches) -> Picture:
         """Return the chosen reading in large, all readings as bars, and the chosen one's lanes."""
         chosen = result.of(self.watch)
-        verdict = f"{chosen.name}: {in_words(chosen.seconds)} modelled, {_compared(chosen, result.true)}"
-        sentence = f"It counts {chosen.counts}. {_truth(result)}"
+        plain = _plain(chosen, result)
+        bars = _bars(result, chosen)
+        lanes = draw.lanes(chosen.spans, chosen.read, plain["title"], result.label.replace("; ", "\n"))
         body = (
-            f"{headline(in_words(chosen.seconds), f'modelled, {chosen.name}')}"
-            f'<p class="{"ok" if chosen.right else "wrong"}">{escape(_compared(chosen, result.true).capitalize())}. '
-            f"{escape(sentence)}</p>"
-            f"{_bars(result, chosen).html}"
-            f"{draw.lanes(chosen.spans, chosen.read, _title(chosen), result.label.replace('; ', chr(10))).html}"
+            f"{headline(plain['words'], f'modelled, {chosen.name}')}"
+            f'<p class="{"ok" if chosen.right else "wrong"}">{escape(plain["sentence"])}</p>'
+            f"{bars.html}{lanes.html}"
         )
-        readings = ", ".join(f"{r.name} {in_words(r.seconds)}" for r in result.readings)
-        return draw.html(body, f"n = {result.size}, {verdict}. {sentence} {readings}. {result.label}.")
+        readings = ", ".join(f"{reading.name} {in_words(reading.seconds)}" for reading in result.readings)
+        verdict = f"n = {result.size}, {chosen.name}: {plain['words']} modelled. {plain['sentence']}"
+        return draw.html(body, f"{verdict} {readings}. {result.label}.")
 
 
 def _plain(reading, result):

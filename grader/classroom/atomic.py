@@ -1,4 +1,4 @@
-"""Writing that a power cut can't tear: a file is as it was before, or as it is meant to be."""
+"""Writing that a power cut can't tear: afterwards a file is the old one or the new one, whole."""
 
 import contextlib
 import fcntl
@@ -70,7 +70,7 @@ def read_lines(path: Path) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Hold the class's folder for this process, within the `with`. Raises ClassError where another one has it."""
+    """Hold the class's folder for this process, within the `with`. Raises ClassError where another process holds it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     with (folder / "lock").open("a+") as lock:
         try:

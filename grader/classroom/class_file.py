@@ -24,7 +24,7 @@
     [extensions.ada]
     lab03_game_of_life = 2026-12-04T23:59:00     # a new date, or "2 days", "36 hours"
 
-What the file says is applied when marks are written: no change of it needs anything marked again.
+The file is applied when marks are written, so a change of it needs no submission marked again.
 """
 
 import math
@@ -46,7 +46,7 @@ _SPAN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(minute|hour|day|week)s?\s*")
 
 @dataclass(frozen=True)
 class Late:
-    """What lateness costs: `share` of the score for each `per` ("day", "hour") begun after `grace`; at most `most`."""
+    """The late penalty: `share` of the score for each `per` ("day", "hour") begun after `grace`; at most `most`."""
 
     share: float = 0.0
     per: str = "day"
@@ -60,7 +60,7 @@ class Late:
 
 @dataclass(frozen=True)
 class LabRules:
-    """What the class file says of one lab; `due` is None or has a time zone, `points` is None for the lab's own."""
+    """The class file's rules for one lab; `due` is None or has a time zone, `points` is None for the lab's own."""
 
     due: datetime | None = None
     points: float | None = None

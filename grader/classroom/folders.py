@@ -8,7 +8,7 @@
     COURSE/class.toml, COURSE/roster.csv, COURSE/marks.csv
     COURSE/grading/              what this package keeps: the secret, arrivals, results, history
 
-Names of folders under submitted/ come from students as often as not: they are compared and shown, and never believed.
+Students choose many names of folders under submitted/, so a name is compared and shown, and never trusted.
 """
 
 import os
@@ -27,7 +27,7 @@ SECRET_BYTES = 32
 
 
 class ClassError(Exception):
-    """Something of the class is not as it must be: says what, where, and what goes on from there."""
+    """Something of the class is wrong: the text says what, where, and how to go on."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class CourseFolder:
 
     @property
     def records(self) -> Path:
-        """The folder of what this package keeps between its runs, for its user's eyes only."""
+        """The folder of what this package keeps between its runs; only its user may read it."""
         return self.root / "grading"
 
     @property
@@ -85,7 +85,7 @@ def open_course(root: Path | str) -> CourseFolder:
 
 
 def students_of(course: CourseFolder) -> tuple[list[str], dict[str, str]]:
-    """Return (students, odd): legal names of folders under submitted/, and {what can't be one, shown: why}."""
+    """Return (students, odd): legal names of folders under submitted/, and {an illegal name, as `shown`: why}."""
     place = course.root / "submitted"
     if not place.is_dir():
         return [], {}
@@ -144,7 +144,7 @@ def find_lab(course: CourseFolder, name: str, private: str | None = None) -> Pat
 
 
 def class_secret(course: CourseFolder) -> bytes:
-    """Return the class's secret, bytes; made at the first need, readable by its owner only."""
+    """Return the class's secret, bytes, which the first call makes; only its owner may read it."""
     path = course.records / "secret"
     course.records.mkdir(mode=0o700, exist_ok=True)
     with suppress(FileExistsError), open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
@@ -163,7 +163,7 @@ def class_secret(course: CourseFolder) -> bytes:
 def rotate_secret(course: CourseFolder, time: datetime) -> Path | None:
     """Give the class a new secret; return where the old one is kept, or None where there was none.
 
-    Marks that were made with the old one stay, and can be made again by putting it back.
+    Marks made with the old one stay; with the old one put back they can be made again.
     """
     path = course.records / "secret"
     old_secret = None

@@ -1,7 +1,7 @@
-"""What every mark was and when, and the report on which are not what they were.
+"""The history of every mark, and the report on the marks that changed.
 
-`grading/history/LAB.jsonl`, to which lines are only ever added. A line is one row of marks that is new or is not as it
-was. Marking again what comes out the same adds nothing.
+`grading/history/LAB.jsonl` only ever grows. A line is one row of marks that is new or has changed; a row that comes out
+the same adds nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from grader.classroom.marks_csv import Row
 
 @dataclass(frozen=True)
 class Change:
-    """One row that is not as it was: `before` is a Row, or None for a first mark."""
+    """One row that changed: `before` is a Row, or None for a first mark."""
 
     before: Any
     after: Row
@@ -24,7 +24,7 @@ class Change:
 
 
 def record(course: CourseFolder, lab: str, rows: Iterable[Row], at: datetime) -> list[Change]:
-    """Add what is new in `rows` of `lab` (its name) to the history, as of `at` (a datetime); return the `Change`s."""
+    """Add the rows of `lab` (its name) that changed to the history, as of `at` (a datetime); return the `Change`s."""
     last = latest(course, lab)
     changes = [Change(last.get(row.key), row, at.isoformat()) for row in rows if last.get(row.key) != row]
     atomic.append_lines(_path(course, lab), [{"at": change.at, **asdict(change.after)} for change in changes])
@@ -32,7 +32,7 @@ def record(course: CourseFolder, lab: str, rows: Iterable[Row], at: datetime) ->
 
 
 def latest(course: CourseFolder, lab: str) -> dict[tuple, Row]:
-    """Return {(student, lab, exercise): Row}: the marks of `lab` as they were recorded last."""
+    """Return {(student, lab, exercise): Row}: the last recorded marks of `lab`."""
     return {change.after.key: change.after for change in changes_of(course, lab)}
 
 
@@ -48,9 +48,9 @@ def changes_of(course: CourseFolder, lab: str) -> list[Change]:
 
 
 def differences(course: CourseFolder, lab: str, since: datetime | None = None) -> list[Change]:
-    """Return the `Change`s of marks that there were before: those of the last time that any changed, or `since`.
+    """Return the `Change`s of earlier marks: those of the last time that any mark changed, or all `since`.
 
-    An exercise that changed twice in that time is told once.
+    An exercise that changed twice in that time is listed once.
     """
     changes = [change for change in changes_of(course, lab) if change.before is not None]
     if not changes:

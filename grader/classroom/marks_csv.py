@@ -1,7 +1,6 @@
 """`marks.csv`: one row an exercise, `student,lab,exercise,state,score,max_score,reason`.
 
-The file is replaced whole or not at all. Rows of what was marked just now take the place of those that stand there for
-the same students and lab; all other rows stay.
+The file is replaced whole or not at all. New rows replace those of the same students and lab; all other rows stay.
 """
 
 import csv
@@ -31,12 +30,12 @@ class Row:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What a row is told apart by: student, lab, exercise."""
+        """The identity of a row: student, lab, exercise."""
         return (self.student, self.lab, self.exercise)
 
     @property
     def is_pending(self) -> bool:
-        """Whether there is no mark yet: the grader failed, or what could not be placed may be this student's."""
+        """Whether there is no mark yet: the grader failed, or a file that could not be placed may be this student's."""
         return self.state in ("grader_failed", "unplaced")
 
 
@@ -59,17 +58,17 @@ def rows_of(student: str, marks: Marks, rules: LabRules, safe: bool = True) -> l
 
 
 def write_marks(path: Path | str, rows: Sequence[Row], labs_wholly: Collection[str] = ()) -> None:
-    """Put `rows` into the marks file at `path`; of the labs in `labs_wholly` nothing else stays.
+    """Put `rows` into the marks file at `path`; no other row of the labs in `labs_wholly` stays.
 
-    Raises ClassError, and leaves the file as it is, where it is in use, is something else, or can't be written.
+    Raises ClassError, and leaves the file as it is, where it is in use, is no marks file, or can't be written.
     """
     path = Path(path)
     _refuse_in_use(path)
-    # what is written is escaped, so what is read back is compared with that
+    # the file holds escaped cells, so the names are compared in that form
     written = {(plain_cell(row.student), row.lab) for row in rows}
     others = [cells for cells in _read(path) if cells[1] not in labs_wholly and tuple(cells[:2]) not in written]
     lines = [*others, *(_cells(row) for row in rows)]
-    # of rows that stay the order stays: another lab may have exercises of the same name
+    # rows that stay keep their order: another lab may have exercises of the same name
     order = {(row.lab, row.exercise): number for number, row in enumerate(rows)}
     lines.sort(key=lambda cells: (cells[1], cells[0], order.get((cells[1], cells[2]), 0)))
     try:
@@ -81,7 +80,7 @@ def write_marks(path: Path | str, rows: Sequence[Row], labs_wholly: Collection[s
 def _cells(row):
     cells = [plain_cell(value) if isinstance(value, str) else f"{value:g}" for value in astuple(row)]
     if row.is_pending:
-        cells[HEADINGS.index("score")] = ""  # no mark yet, which a zero would be
+        cells[HEADINGS.index("score")] = ""  # no mark yet; a zero would be one
     return cells
 
 

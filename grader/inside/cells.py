@@ -34,7 +34,7 @@ class Notebook:
         builtins.__dict__["display"] = lambda *things, **settings: None
 
     def run(self, number: int, text: str) -> None:
-        """Run one cell; what it raises is noted in `errors`, never passed on."""
+        """Run one cell; an exception is noted in `errors`, never passed on."""
         self._begins(number)
         self.errors.pop(number, None)
         try:
@@ -45,7 +45,7 @@ class Notebook:
                 traceback.print_exc()
 
     def run_again(self, texts: Sequence[str]) -> None:
-        """Run those cells again that lacked a name: the notebook was worked on in another order than it stands in."""
+        """Run cells that lacked a name again, while that helps: people run cells in another order than theirs."""
         while True:
             lacking = [number for number, error in self.errors.items() if error.startswith("NameError")]
             for number in lacking:

@@ -1,10 +1,11 @@
-"""The main program of a companion's sandbox, the grader's own: it plays what a submission in another one works against.
+"""The main program of a companion's sandbox: it plays the host that a submission in another sandbox works against.
 
 Each request brings the source of a class `Host` and a plan. `Host(plan)` starts serving and has an `address`; when the
-submission has answered, `seen()` ends it and returns what it saw, which goes to the grader. No line of a student's runs
-here, so what is seen is what happened; what a student sends arrives as bytes on a socket and is read as such.
+submission has answered, `seen()` ends it and returns its record, which goes to the grader. No student's code runs here,
+so the record is true; what a student sends arrives as bytes on a socket and is read as such.
 
-What it sends, as in `serve.py`: `h` text: it serves, at this address (JSON); `v` evidence; `e` text: it failed.
+Messages that it sends, as in `serve.py`: `h` text: it serves, at this address (JSON); `v` evidence; `e` text: it
+failed.
 """
 
 import json

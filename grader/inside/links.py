@@ -1,4 +1,4 @@
-"""What a host listens with: a server of 127.0.0.1 that a submission can't bring down, whatever it does to its links.
+"""The server of a host, on 127.0.0.1, which a submission can't bring down, whatever it does to its links.
 
 Hosts import it as `grader.inside.links`, in their sandbox (where `host` gives it that name) as in a test.
 """

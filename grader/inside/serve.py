@@ -1,9 +1,9 @@
 """The sandbox's main program: set up, run the cells, then answer one question after another until the pipe closes.
 
-What it sends, each a byte and what follows it (text is a length of 4 bytes and UTF-8):
+Messages that it sends, each a byte and what follows it (text is a length of 4 bytes and UTF-8):
 `i` text: the set-up failed (before any cell ran); `c` number of 4 bytes: this cell begins; `r` text: all cells were
 run, their errors as JSON; and as answers `v` evidence, `e` text: the answer raised, `k` text: it gave something of
-another kind, `a` text: there is no such name. The grader believes none of it: it reads, and judges the values.
+another kind, `a` text: there is no such name. The grader trusts none of them: it reads, and judges the values.
 """
 
 import contextlib

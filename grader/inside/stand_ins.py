@@ -1,9 +1,9 @@
-"""What stands in, when marks are made, for packages that only show something and for rooms that a lab does not show.
+"""Stand-ins, when marks are made, for packages that only show something and for rooms that a lab does not show.
 
 `from tqdm.auto import tqdm` in the cell of an answer must not cost the answer because the grader's machine has no tqdm:
 a bar passes its items on, a picture does nothing. `from course import check, life` must not cost it either where the
-lab has `from course import check`: what is not visible of `course` can be imported, and says why not when it is used.
-What is there is found first; any other package that is missing is missing.
+lab has `from course import check`: hidden rooms of `course` can be imported, and say why they are hidden when used.
+Installed packages are found first; any other missing package stays missing.
 """
 
 import importlib.abc
@@ -17,7 +17,7 @@ _PICTURES = ("course.draw", "course.widgets")  # not looked at when marks are ma
 
 
 class Nothing:
-    """Whatever is done with it does nothing."""
+    """An object on which every operation does nothing."""
 
     def __call__(self, *_, **__):
         return self
@@ -81,7 +81,7 @@ class _Module(types.ModuleType):
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Last on the path: it finds what nothing else did."""
+    """The last finder: it gets the names that no other one found."""
 
     def find_spec(self, name, path=None, target=None):
         if name.startswith("course.") or name.partition(".")[0] in _PACKAGES:
@@ -96,5 +96,5 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install() -> None:
-    """Let what stands in be found from here on."""
+    """Let stand-ins be found from here on."""
     sys.meta_path.append(_Finder())

@@ -1,6 +1,6 @@
 """Reading a download, a zip or its unpacked folder, file by file: nothing of it is unpacked onto the disk.
 
-Names inside are only ever compared, never opened; sizes are counted as they are read and not as they are told.
+Names inside are compared and never opened as paths; sizes are counted while reading, not believed.
 """
 
 import os
@@ -31,7 +31,7 @@ class Download:
     _budget: int = TOTAL
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of the file so called. Raises Unreadable; ClassError when the whole is a bomb."""
+        """Return the bytes of the file so called. Raises Unreadable; ClassError for a download that is too large."""
         try:
             with self._read(name) as file:
                 data = file.read(LIMIT + 1)
@@ -69,7 +69,7 @@ def _zip(path, archive):
     counts = Counter(entry.filename for entry in entries)
 
     def read(name):
-        # of two entries by one name no one can say which is meant: neither is read
+        # nobody can say which of two entries by one name is meant: neither is read
         if counts[name] > 1:
             raise ValueError("two files have this name")
         entry = archive.getinfo(name)

@@ -1,4 +1,4 @@
-"""What each student handed in, when, and which of it counts.
+"""Every notebook that a student handed in, when it came, and which of them count.
 
 Every notebook that is imported, or first seen when marks are made, is kept as `grading/attempts/LAB/STUDENT/SHA.ipynb`
 and noted with its time of arrival: the grader's own, the learning platform's or the teacher's, never a file's date.
@@ -12,7 +12,7 @@ from grader.classroom import atomic
 from grader.classroom.class_file import LabRules
 from grader.classroom.folders import CourseFolder
 
-#: Who said when it arrived, the surest last.
+#: The sources of a time of arrival, the surest last.
 _SURE = SEEN, IMPORTED, PLATFORM, TEACHER = "seen", "imported", "platform", "teacher"
 
 
@@ -48,7 +48,7 @@ def note_attempt(
 ) -> Attempt:
     """Note that `data` was handed in (or that something was refused, for `reason`); return its `Attempt`.
 
-    What came last is not noted again: only a surer word on when it arrived is.
+    The same as last time is not noted again, but for a time of arrival from a surer source.
     """
     sha = sha_of(data) if data is not None else ""
     noted = attempts_of(course, student, lab)

@@ -1,8 +1,8 @@
-"""What the imports of a lab leave to be remembered: the names its notebooks came by, and what could not be placed.
+"""The record of a lab's imports: the names its notebooks came by, and the files that could not be placed.
 
-`grading/imports/LAB.json`. A file that is nobody's may be the work of somebody who seems to have handed in nothing:
-until it is settled whose it is, no zero is made of that. It is settled when a later import places it (the roster was
-mended), when the same bytes were put into a student's folder by hand, or when the teacher leaves it out.
+`grading/imports/LAB.json`. A file without an owner may be the work of a student who seems to have handed in nothing:
+until its owner is settled, that student gets no zero. It is settled when a later import places it (the roster was
+corrected), when the same bytes were put into a student's folder by hand, or when the teacher leaves it out.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,10 +15,10 @@ from grader.classroom.folders import ClassError, CourseFolder, shown
 
 @dataclass(frozen=True)
 class Unplaced:
-    """One file of nobody's: its `name` in the download, `key` (what a platform calls its sender by), and `why`.
+    """One file without an owner: its `name` in the download, `key` (the platform's name of its sender), and `why`.
 
-    `sha` names its bytes (empty where they were not read); `may_be`: whose it may be, () for anybody's; `left_out`: the
-    teacher says that it is nobody's of this class.
+    `sha` names its bytes (empty where they were not read); `may_be`: students who may own it, () for anybody;
+    `left_out`: the teacher says that it belongs to nobody in this class.
     """
 
     name: str
@@ -40,7 +40,7 @@ class CameAs:
 
 
 def remember_unplaced(course: CourseFolder, lab: str, placed: Collection[str], lost: Sequence[Unplaced]) -> None:
-    """Note what an import of `lab` `lost`; what has one of the keys `placed` is settled."""
+    """Note the files that an import of `lab` `lost`; those with a key in `placed` are settled."""
     record = _read(course, lab)
     unplaced_files = {file.key: file for file in _unplaced(record)}
     for file in sorted(lost, key=lambda file: file.name.casefold().endswith(".ipynb")):  # of one sender's the notebook
@@ -65,13 +65,13 @@ def came_as(course: CourseFolder, lab: str) -> dict[str, CameAs]:
 
 
 def unplaced(course: CourseFolder, lab: str) -> list[Unplaced]:
-    """Return what is not settled of `lab` (its name)."""
+    """Return the files of `lab` (its name) that are not settled."""
     files, names = _unplaced(_read(course, lab)), came_as(course, lab)
     return [file for file in files if not file.left_out and not _put_by_hand(course, lab, file, names)]
 
 
 def _put_by_hand(course, lab, file, names):
-    """Whether a student has these bytes, and not because a file like it came for them as well: people copy."""
+    """Whether a student has these bytes by hand, not from an import of theirs: two students may hand in the same."""
     holders = {path.parent.name for path in (course.records / "attempts" / lab).glob(f"*/{file.sha}.ipynb") if file.sha}
     return any(
         student not in names or not file.key.startswith((names[student].platform, file.name)) for student in holders
@@ -79,14 +79,14 @@ def _put_by_hand(course, lab, file, names):
 
 
 def left_out(course: CourseFolder, lab: str) -> set[str]:
-    """Return the keys of what the teacher left out of `lab`."""
+    """Return the keys of the files that the teacher left out of `lab`."""
     return {file.key for file in _unplaced(_read(course, lab)) if file.left_out}
 
 
 def leave_out(course: CourseFolder, lab: str, words: Sequence[str]) -> list[str]:
-    """Settle what was not placed and begins with one of `words` as nobody's of this class; return the files' names.
+    """Leave out the files whose names begin with one of `words`; return their names.
 
-    Raises ClassError for a word that nothing unplaced begins with.
+    Raises ClassError for a word with which no file without an owner begins.
     """
     record, chosen = _read(course, lab), set()
     lost = _unplaced(record)
@@ -105,9 +105,9 @@ def leave_out(course: CourseFolder, lab: str, words: Sequence[str]) -> list[str]
 
 
 def may_be_theirs(lost: Sequence[Unplaced], student: str, has_nothing: Callable[[str], bool]) -> list[Unplaced]:
-    """Return which of `lost` may be the work of `student`, who has handed in nothing.
+    """Return the files of `lost` that may be the work of `student`, who has handed in nothing.
 
-    One that may be somebody's is theirs while one of them `has_nothing`; else, as one with no name at all, anybody's.
+    A file with possible owners may be theirs while one of them `has_nothing`; any other file may be anybody's.
     """
     return [file for file in lost if student in file.may_be or not any(has_nothing(other) for other in file.may_be)]
 

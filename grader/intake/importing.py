@@ -1,8 +1,8 @@
 """`import`: from a download of Canvas or Moodle (a zip, or its unpacked folder) to submitted/STUDENT/LAB/LAB.ipynb.
 
-Who a file belongs to is read from the name that the platform gave it, and checked against the roster where there is
-one. What is not sure is told, remembered (`import_record.py`) and not taken, and the rest goes on. The file is renamed
-to the lab's name; what was there before is kept (`attempts.py`).
+The platform's name of a file tells its owner, which is checked against the roster where there is one. A file whose
+owner is uncertain is reported, recorded (`import_record.py`) and not imported. The others get the lab's name; the
+notebook that was there before is kept (`attempts.py`).
 """
 
 from collections import defaultdict
@@ -25,9 +25,9 @@ from grader.submission.read import Unreadable
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of one student's files, and why (`note`).
+    """The outcome of the import for one student, and the reason (`note`).
 
-    `action` is "new", "changed", "same", "refused", "nobody's", or "left out" for nobody's that the teacher settled.
+    `action` is "new", "changed", "same", "refused", "nobody's", or "left out" for a file that the teacher left out.
     `came_as`: how the notebook came, or None.
     """
 
@@ -51,9 +51,9 @@ def import_download(
 ) -> list[Imported]:
     """Import the download at `path` for `lab` (its name); return a list of `Imported`, by student.
 
-    `people`: the roster. `worksheet`: Moodle's grading worksheet as `moodle.read_worksheet` gives it, whose record of
-    each last change is when the file arrived. `arrived`: the teacher's word on that, a datetime; else it is now.
-    `of_nobody`: how names of files begin that the teacher leaves out.
+    `people`: the roster. `worksheet`: Moodle's grading worksheet as `moodle.read_worksheet` gives it, whose times
+    of the last change are those of arrival. `arrived`: a datetime that the teacher gives instead; else it is now.
+    `of_nobody`: the beginnings of names of files that the teacher leaves out.
     """
     begun = datetime.now(UTC)
     with open_download(path) as download:
@@ -78,7 +78,7 @@ def import_download(
 
 
 def _by_student(download, people, worksheet):
-    """Return {student: [(name, Sent)]} and the `Unplaced`s: what is no one's or contested."""
+    """Return {student: [(name, Sent)]} and the `Unplaced`s: files without an owner, or with several."""
     files, lost, claims = defaultdict(list), [], defaultdict(set)
 
     def lose(name, why, may_be=()):
@@ -112,7 +112,7 @@ def _by_student(download, people, worksheet):
 
 
 def _nameless(download, files):
-    """Yield the notebooks of nobody's, but for those deep in the folder of a student who is known."""
+    """Yield the notebooks without an owner, except those deep in the folder of a known student."""
     folders = {reading.who for sent in files.values() for _, reading in sent if reading.platform == FOLDERS}
     for name in download.names:
         parts = [part for part in name.replace("\\", "/").split("/") if part]
@@ -122,7 +122,7 @@ def _nameless(download, files):
 
 
 def _key(name, sent):
-    """What a platform calls a file's sender by, the same in its next download; a file without one is its own."""
+    """Return the platform's name of a file's sender, the same in its next download; else the file's own name."""
     return f"{sent.platform} {sent.who} {sent.number}".strip() if sent else shown(name)
 
 
@@ -141,7 +141,7 @@ def _take(course, lab, student, sent, download, arrived, by):
     target = folder / f"{lab}.ipynb"
     names = {}
     for name, reading in sorted(sent, key=lambda pair: (pair[0].count("/"), pair[0])):
-        names.setdefault(reading.file, name)  # of two by one name the one that lies in no folder of the student's
+        names.setdefault(reading.file, name)  # the one outside of the student's folders goes first
     chosen, why = choose(names, lab)
     if chosen is not None and sum(reading.file == chosen and reading.platform == CANVAS for _, reading in sent) > 1:
         chosen, why = None, f"Two files are called {shown(chosen)}. Keep the right one."
@@ -163,7 +163,7 @@ def _take(course, lab, student, sent, download, arrived, by):
 
 
 def _refuse(course, lab, student, target, before, why, arrived, by):
-    """Note that what came can't be taken; an earlier notebook stays in the attempts, and isn't marked in its place."""
+    """Note a file that can't be imported; an earlier notebook stays in the attempts, and isn't marked in its place."""
     if before is not None:
         attempt = note_attempt(course, student, lab, before)
         if read_attempt(course, student, lab, attempt) == before:

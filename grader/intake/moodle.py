@@ -1,4 +1,4 @@
-"""Moodle's grading worksheet, a CSV file: read for who handed in when, and filled in with scores to be imported there.
+"""Moodle's grading worksheet, a CSV file: read for owners and times, and filled in with scores that Moodle imports.
 
 Download it with "Download grading worksheet" (the feedback type "Offline grading worksheet" must be on). Moodle finds
 a row by its Identifier, "Participant 1234"; 1234 is also the number in the names of that assignment's files.
@@ -14,7 +14,7 @@ from grader.classroom.csv_cells import plain_csv
 from grader.classroom.folders import ClassError
 from grader.intake.roster import read_table
 
-#: The heading of what a teacher writes to a student, as HTML.
+#: The heading of the teacher's comments, which are HTML.
 COMMENTS = "Feedback comments"
 _ABOUT = ("Full name", "Email address", "ID number", "Username")
 _DAY = re.compile(r"^\w+,\s*")
@@ -35,7 +35,7 @@ class Entry:
 
 
 def read_worksheet(path: Path | str, zone: tzinfo = UTC) -> dict[str, Entry]:
-    """Return number -> `Entry` of the worksheet at `path`; `zone`: that of its times. Raises ClassError for others."""
+    """Return number -> `Entry` of the worksheet at `path`, times in `zone`. Raises ClassError for another file."""
     entries = {}
     for line, row in read_table(path):
         number = re.search(r"(\d+)$", row.get("Identifier", ""))
@@ -65,8 +65,8 @@ def filled_worksheet(
 ) -> str:
     """Return the worksheet's text with the Grade of each number in `scores` filled in, out of `most`.
 
-    `comments`: number -> HTML, for the column that Moodle has for them, where it is there.
-    What has no score keeps an empty Grade: Moodle leaves those as they are. Cells are escaped (`csv_cells.plain_cell`).
+    `comments`: number -> HTML, for the column that Moodle has for them, where it is there. A number without a score
+    gets an empty Grade: Moodle leaves those as they are. Cells are escaped (`csv_cells.plain_cell`).
     """
     headings = list(next(iter(entries.values())).row)
     for heading in ("Grade", "Last modified (grade)"):

@@ -1,4 +1,4 @@
-"""Whose a file of a download is: how Canvas and Moodle name them, what can be believed of a name, the roster's word.
+"""The student who owns a file of a download, by the names that Canvas and Moodle give files and by the roster.
 
     Canvas          lovelaceada_LATE_1234_56789_lab03_game_of_life-1.ipynb    who, [LATE,] user, file, its name
     … anonymous     anon_x7Fq2_56789_lab03_game_of_life.ipynb
@@ -6,9 +6,9 @@
     … in one folder Ada Lovelace_1234_assignsubmission_file_lab03_game_of_life.ipynb
     folders         ada/lab03_game_of_life.ipynb, ada/lab03_game_of_life/lab03_game_of_life.ipynb
 
-From canvas-lms `lib/content_zipper.rb` and Moodle's `mod/assign/classes/downloader.php` and `importziplib.php`. A
-student chooses the last part, and often the name they are shown by: so a name that can be read in two ways is given in
-both, and the roster decides.
+From canvas-lms `lib/content_zipper.rb` and Moodle's `mod/assign/classes/downloader.php` and `importziplib.php`.
+Students choose the last part, and often the name they are shown by, so a name that can be read in two ways has two
+readings, and the roster decides.
 """
 
 import re
@@ -40,7 +40,7 @@ class Sent:
 
 
 class Unsure(Exception):
-    """It can't be told whose it is; the text says why and what would tell. `may_be`: students whose it may be."""
+    """The owner is uncertain; the text says why, and what would settle it. `may_be`: students who may own it."""
 
     def __init__(self, why: str, may_be: Iterable[str] = ()):
         super().__init__(why)
@@ -48,7 +48,7 @@ class Unsure(Exception):
 
 
 def readings(path: str) -> list[Sent]:
-    """Return every way to read `path`, a name inside a download with "/" between its parts; [] for no one's."""
+    """Return every way to read `path`, a name inside a download with "/" between its parts; [] where there is none."""
     parts = [part for part in path.replace("\\", "/").split("/") if part]
     if any(part in (".", "..") or part.startswith((".", "__MACOSX")) for part in parts):
         return []
@@ -82,7 +82,7 @@ def owner_of(possible: list[Sent], people: Sequence[Person], worksheet: Mapping[
     """Return (student, `Sent`) for the readings `possible` of one name, by roster and worksheet. Raises Unsure."""
     owners = [(student, sent) for sent in possible for student in _owners(sent, people, worksheet)]
     if people and len(possible) > 1:
-        # who chooses a name of theirs with care can make a second reading: then the numbers must all speak for one
+        # a carefully chosen name can make a second reading: then all numbers must belong to one student
         if not any(person.canvas_id for person in people):
             candidates = {student for student, _ in owners}
             raise Unsure(
@@ -113,7 +113,7 @@ def _called(person):
 
 
 def _conflict(sent, people, worksheet):
-    """Return what keeps `sent` from being somebody's, in words, and the students whose it may be."""
+    """Return why `sent` has no owner, in words, and the students who may own it."""
     sender = f"{sent.who} {sent.number}".strip()
     nobody = f"nobody in the roster is {sender!r}"
     if sent.platform == FOLDERS:
@@ -164,7 +164,7 @@ def _owners(sent, people, worksheet):
 
 
 def _is_canvas(sent, person):
-    """Both must be right, number and name: either alone may have been put there by whoever chose the rest of it."""
+    """Both number and name must be right: the student may have written either of them."""
     if person.canvas_id and person.canvas_id != sent.number:
         return False
     if not sent.who:  # anonymous
@@ -189,7 +189,7 @@ def _run_together(name):
 
 
 def _made_up(name, number, entry):
-    """Without a roster: a name that says who it is and that no two students share."""
+    """Return the student's name where there is no roster: readable, and shared by no two students."""
     if entry is not None and (entry.login or entry.email):
         return entry.login or entry.email
     spelled = re.sub(r"[^\w]+", "-", name.strip()).strip("-_")

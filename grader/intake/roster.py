@@ -1,4 +1,4 @@
-"""The roster, `roster.csv`: who is in the class, and by which names the learning platforms know them.
+"""The roster, `roster.csv`: the students of the class, and their names on the learning platforms.
 
 One row a student; the column `student` is the name of the folder under submitted/. Other columns are found by the
 names that Canvas and Moodle give them, so their own exports will do: a Canvas gradebook export (Student, ID, SIS User
@@ -57,8 +57,8 @@ def read_roster(
 ) -> list[Person]:
     """Return the `Person`s of `course`'s roster.csv (or of the file at `path`), [] where it has none.
 
-    A row that can't be right is skipped, and `tell` hears of it: one that names no student, or what can't be one's
-    name, or whose name or number an earlier row has. Raises ClassError for what is no roster.
+    A wrong row is skipped and reported to `tell`: it names no student, its name is illegal, or an earlier row has its
+    name or number. Raises ClassError for a file that is no roster.
     """
     place = path or course.root / "roster.csv"
     if path is None and not place.exists():
@@ -77,7 +77,7 @@ def read_roster(
 
 
 def _odd(person, line, lines):
-    """Return why the row can't be right, None for one that can; `lines` knows which line had what."""
+    """Return why the row is wrong, or None; `lines`: (key, value) -> the line that had it."""
     if not person.student:
         return "it names no student"
     if any("\n" in value for value in astuple(person)):
@@ -143,7 +143,7 @@ def _people(path):
 
 
 def _first(row, name, canvas):
-    """Return what stands under the headings of `name`; in Canvas's export Student is the name, ID is Canvas's own."""
+    """Return the cell under the headings of `name`; in Canvas's export Student is the name, ID is Canvas's own."""
     if canvas and name in ("student", "name"):
         return row.get("student", "") if name == "name" else row.get("sis login id") or row.get("sis user id", "")
     headings = ("canvas_id", "canvas id") if name == "canvas_id" and not canvas else (name, *_HEADINGS[name])

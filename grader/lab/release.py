@@ -21,7 +21,7 @@ from grader.lab.spec import VALUE, Lab, Marking
 
 #: In the lab's first text: becomes the table of exercises.
 POINTS = "<!-- points -->"
-#: Where the reading of imports begins; `strategies` is loaded by name, when a check looks for a counterexample.
+#: The files whose imports are followed; a check that looks for a counterexample loads `strategies` by name.
 PUBLIC = ("checks", "strategies")
 #: Never for students: the text with the solutions, the marking, the wrong answers.
 PRIVATE = ("lab", "marking", "wrong")
@@ -143,7 +143,7 @@ def nbgrader_metadata(cell: Cell, lab: Lab) -> dict | None:
 
 
 def _promise(lab, cell):
-    """Under the text that asks for an exercise: what it is worth and against what it is checked."""
+    """Return the line under an exercise's text: its points and its oracle."""
     if cell is None or cell.role != "exercise":
         return ""
     exercise = lab.exercise(cell.exercise)
@@ -158,7 +158,7 @@ def _table(lab):
 
 
 def marked_by(exercise: Marking) -> str:
-    """Return the kind of evidence that is asked of `exercise`, and where it is taken."""
+    """Return the kind of evidence that `exercise` must give, and where it is taken."""
     if exercise.manual:
         return "a person reads it"
     kind = _together([exercise.kind(case).describe() for case in exercise.cases(drawing(b"table", exercise.name))])

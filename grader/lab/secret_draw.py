@@ -1,8 +1,8 @@
-"""Chance that cannot be known in advance: which inputs a submission is asked on.
+"""The random questions of a submission, which nobody can know in advance.
 
-The class has a secret. From it, the student, the lab and the bytes handed in comes the secret of one grading: the same
-file is always asked the same, so marking again changes nothing; any other file is asked anew, so there is nothing in
-an earlier counterexample to learn by heart.
+The class's secret, the student, the lab and the bytes handed in give the secret of one grading: the same file always
+gets the same questions, so marking again changes nothing; any other file gets new ones, so an earlier counterexample is
+nothing to learn by heart.
 """
 
 import hashlib

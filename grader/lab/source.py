@@ -23,7 +23,7 @@ _CHECK = re.compile(r"^check\((?:\w+|.*[\"'](?P<named>\w+)[\"'])\)\s*$", re.M)
 
 
 class LabError(Exception):
-    """A lab that can't be used as it stands: it names the lab, the cell or exercise, and what to change."""
+    """A lab that can't be used as it stands: the text names the lab, the cell or exercise, and what to change."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def check_id(exercise: str) -> str:
 def load_lab(folder: str | Path, source: Source | None = None) -> Lab:
     """Return the `Lab` in `folder` (`lab.py` and `marking.py`), its points and source filled in. Runs `marking.py`.
 
-    `source`: what `read_source` gave for it, where another process has read it already: reading costs its imports.
+    `source`: as `read_source` gives it, where another process has read it already: reading it imports jupytext.
     Raises LabError where the two disagree or one is missing.
     """
     folder = Path(folder).resolve()

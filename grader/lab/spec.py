@@ -1,7 +1,7 @@
-"""The words in which a lab's teacher says how it is marked: `marking.py`, beside `lab.py`, defines `LAB = Lab(...)`.
+"""How a lab is marked, as its teacher states it: `marking.py`, beside `lab.py`, defines `LAB = Lab(...)`.
 
-What is asked, and who knows a right answer, is stated in `checks.py`, which students get with the lab; here is what
-only marks need. `marking.py` is the teacher's: it is run in the grader's process only and never published.
+`checks.py`, which students get with the lab, states the questions and the oracles; `marking.py` states what only marks
+need. It is the teacher's: it is run in the grader's process only and never published.
 """
 
 import inspect
@@ -21,7 +21,7 @@ __all__ = ["VALUE", "Case", "Edit", "Exercise", "Host", "Lab", "Marking", "Race"
 
 @dataclass(frozen=True)
 class Host:
-    """The entry works against a host: the grader's own process in a second sandbox, which saw what was done to it.
+    """The entry works against a host: the grader's own process in a second sandbox, which records what is done to it.
 
     `source` is text that defines a class `Host`: `Host(plan)` starts serving on 127.0.0.1 and has an `address` (plain
     data); `seen()` ends it and returns evidence of the kind `seen`. `call` is text that defines

@@ -1,8 +1,8 @@
-"""What may be in a value that was read, whatever its kind: so much that a judge can look at it, and no more.
+"""Limits of every value that was read, whatever its kind: no more than a judge can look at.
 
-A kind bounds the bytes that are read. A few bytes can still stand for a lot of work: three million rows of nothing are
-no bytes at all and as many lists, and a number of 1,030 bits is one that no float holds. This is the one place where
-that is looked at, for all kinds, before anyone else sees the value.
+A kind bounds the bytes that are read. A few bytes can still mean much work: three million empty rows are no bytes and
+as many lists, and no float holds a number of 1,030 bits. This file checks that for all kinds, before a judge sees the
+value.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""What a submission works against, in a second sandbox of the grader's: a parameter server that is killed, tasks.
+"""The host that a submission works against, in a second sandbox of the grader's: a parameter server, tasks.
 
-What watches in the student's own process can be talked into anything. A companion is another process, of another user,
-with files of its own; the two share a network that has one address, 127.0.0.1. What the companion saw is evidence.
+Students' code could deceive a watcher in its own process. A companion is another process, of another user, with files
+of its own; the two share a network that has one address, 127.0.0.1. The companion's record is evidence.
 """
 
 import json
@@ -34,9 +34,9 @@ class Companion:
     def ask(self, exercise: Marking, case: Case, first: Pipes, ask: Callable) -> Any:
         """Return the answer of `ask(exercise, case, kind)` with what the host saw beside it, as `Observed`.
 
-        `first`: the submission's sandbox, running. RuntimeError when the host does not come up: the grader's mistake.
-        One that ends twice while a submission works against it was brought to that: the answer says so. SandboxStopped
-        when `first` has ended.
+        `first`: the submission's sandbox, running. Raises RuntimeError when the host does not come up, the
+        grader's mistake, and SandboxStopped when `first` has ended. The answer is wrong where it brought the host down
+        twice.
         """
         answer = self._ask_once(exercise, case, first, ask)
         if answer.kind == "broke down":  # once may be a machine that was too busy, and must not cost honest work

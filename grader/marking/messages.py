@@ -1,4 +1,4 @@
-"""Messages to and from what runs in a sandbox: a length and bytes there, bytes of bounded length back."""
+"""Messages to and from a program in a sandbox: a length and bytes to it, bytes of bounded length from it."""
 
 import struct
 import time
@@ -14,7 +14,7 @@ MOST = 128 * 1024 * 1024  # bytes of one answer, whatever its kinds allow togeth
 
 
 class Messages:
-    """What is said to one running sandbox, and what it says; every deadline is a time of the monotonic clock.
+    """The messages to and from one running sandbox; every deadline is a time of the monotonic clock.
 
     Each method raises SandboxStopped once the sandbox has ended or the deadline has passed.
     """
@@ -29,7 +29,7 @@ class Messages:
 
     def receive(self, count: int, deadline: float) -> bytes:
         """Return exactly `count` bytes."""
-        if time.monotonic() > deadline:  # who writes without end is always ready to be read
+        if time.monotonic() > deadline:  # an endless writer is always ready to be read
             self.running.stop("time")
             raise SandboxStopped(self.running.close())
         return self.running.receive(count, deadline - time.monotonic()) if count else b""
@@ -42,10 +42,10 @@ class Messages:
         return self.receive(length, deadline).decode("utf-8", "replace")
 
     def value(self, kind: Kind, deadline: float) -> object:
-        """Return the value of `kind` that comes.
+        """Return the next value, of `kind`.
 
-        Raises Malformed where it is of no such kind, or too much in all, and OutOfBounds for one that was read whole
-        and is more than a judge should look at.
+        Raises Malformed where it is of another kind, or too much in all, and OutOfBounds for a value that was read
+        whole and is more than a judge should look at.
         """
         remaining = MOST  # lists of arrays may each keep to their limit and be too much together
 

@@ -1,7 +1,7 @@
 """Asking a submission in its sandbox: set it up, let it run its cells, ask it, and read evidence of one kind.
 
-One question at a time, each with a deadline for the whole answer. What can't be read as the evidence asked for is the
-last that is read: from then on it is unknown where in the bytes an answer begins.
+One question at a time, each with a deadline for the whole answer. Bytes that are no such evidence end the reading:
+nobody knows where among them the next answer would begin.
 """
 
 import json
@@ -46,7 +46,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back: `value` when `kind` is "value", else `text` says what was wrong.
+    """An answer: `value` when `kind` is "value", else `text` says what was wrong.
 
     `kind`: "value", "raised", "other kind" or "absent". `seconds`, for a race: of processor time, of all processes
     together, from the question to the last byte; by the clock where processor time is not counted.
@@ -142,7 +142,7 @@ class SandboxedSubmission:
         ended = stopped.ended
         if ended.limit in ("time", "cpu"):
             return Stopped("timed_out", "it did not come to an end in time", cell)
-        # without the seconds that it took: marked again, it is told the same
+        # without its seconds: marked again, the reason is the same
         ended_itself = ended.limit in (None, "silent", "closed")
         why = "it ended the Python that ran it" if ended_itself else SENTENCES[ended.limit]
         return Stopped("crashed", why, cell)
@@ -153,7 +153,7 @@ KINDS = {b"e": "raised", b"k": "other kind", b"a": "absent"}
 
 
 def patience() -> float:
-    """Return by what deadlines are stretched, 1 to 4: a machine that does other things is no reason to lose marks."""
+    """Return the factor, 1 to 4, by which deadlines are stretched: a busy machine is no reason to lose marks."""
     return min(4.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))) if hasattr(os, "getloadavg") else 1.0
 
 
@@ -198,4 +198,4 @@ def _report(text):
     try:
         return {int(number): str(error)[:600] for number, error in json.loads(text)}
     except (ValueError, TypeError, RecursionError):
-        return {}  # a forged report: only what the student is told would come from it
+        return {}  # forged; the report only changes what the student reads

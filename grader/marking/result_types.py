@@ -38,7 +38,7 @@ DTYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32
 
 
 class Malformed(ValueError):
-    """What came back isn't the evidence asked for: it names what was wrong with it."""
+    """The bytes aren't the evidence asked for; the text names the fault."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Kind:
         return {"is": type(self).__name__.rstrip("_").lower(), **settings}
 
     def describe(self) -> str:
-        """Return the kind in words, as they are told to students."""
+        """Return the kind in words for students."""
         return self._words
 
     def read(self, take: Callable[[int], bytes]) -> object:
@@ -224,7 +224,7 @@ class List_(Kind):
 
 @dataclass(frozen=True)
 class Nothing(Kind):
-    """None: for a function that is asked for what it does, not for what it returns."""
+    """None: for a function whose effect counts, not its value."""
 
     _words = "None"
 

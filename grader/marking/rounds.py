@@ -1,7 +1,7 @@
 """Asking all exercises of one submission: one sandbox, and a fresh one without whatever hung or ended the last.
 
-What goes wrong with one exercise costs only that one. A cell that hangs is left out, with the rest of its answer; a
-question that hangs is not asked again. Each round settles something, so there is an end.
+A failure of one exercise costs only that one. A cell that hangs is left out, with the rest of its answer; a question
+that hangs is not asked again. Each round settles something, so the rounds come to an end.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ LOG = 20_000  # characters
 
 @dataclass(frozen=True)
 class Result:
-    """What one question gave. `problem` is None when it was right; `stopped`: a state, when nothing came back."""
+    """The result of one question. `problem` is None when it was right; `stopped`: a state, when nothing came back."""
 
     problem: str | None = None
     stopped: str | None = None
@@ -31,7 +31,7 @@ class Result:
 
 @dataclass
 class Outcomes:
-    """All that one submission was asked, while and after it is.
+    """The questions to one submission and their results, filled in while it is asked.
 
     - `cases`, `results`: exercise -> list, one for each question; a result of None: not asked yet.
     - `failed`: exercise -> what failed of the grader or the lab. `absent`: exercise -> the error of its cell, or "".
@@ -49,7 +49,7 @@ class Outcomes:
     log: str = ""
 
     def is_settled(self, exercise: Marking) -> bool:
-        """Whether nothing more is to ask of `exercise`."""
+        """Whether `exercise` has no open question."""
         name = exercise.name
         if exercise.manual or name in self.failed or name in self.absent or name in self.hung:
             return True
@@ -104,7 +104,7 @@ def _draw(exercise, secret, outcomes):
 
 
 def _round(lab, rebuilt, open_, outcomes, sandbox, judge):
-    """Ask what is open in one sandbox; return the submission as it is to be run in the next."""
+    """Ask the open questions in one sandbox; return the submission as the next one runs it."""
     steps = rebuilt.steps
     seconds = sum(e.seconds * len(outcomes.cases[e.name]) for e in open_)
     with SandboxedSubmission(lab, [step.text for step in steps], sandbox, seconds) as submission:

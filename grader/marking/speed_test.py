@@ -1,9 +1,8 @@
 """A speed as a ratio, measured outside: the lab's reference and a submission, each alone in a sandbox, asked the same.
 
-What is compared is processor time, of all processes and threads of a sandbox together, as the kernel counts it. It is
-no longer on a machine that does other things, and whoever spreads the same work over processes, on however many
-processors, behind decoys or under another policy, has it counted all the same. Where the kernel doesn't count it for us
-the clock is what there is.
+Both are compared in processor time, of all processes and threads of a sandbox together, as the kernel counts it. A busy
+machine doesn't lengthen it, and work that is spread over processes, on however many processors, behind decoys or under
+another policy, is counted all the same. Where the kernel doesn't count it for us, the clock decides.
 
 Each question is made from the answer to the one before and from fresh noise, so nothing can be worked out ahead; each
 answer is judged, so a fast wrong one is wrong. Both sides pay the same for the pipe. The reference goes before and
@@ -50,8 +49,8 @@ def race(
                 if problem is not None:
                     return f"in the race, {problem}"
                 submitted.append(got.seconds)
-        # again afterwards: if the machine was busy with other things only before, that must not win the race; no
-        # one has seen these questions, so they are the next try's, too
+        # again afterwards: a machine that was busy only before must not win the race; nobody has seen these questions,
+        # so the next try asks them, too
         laps = _reference(lab, exercise, case, sandbox, draw)
         referenced += [wanted.seconds for _, wanted in laps]
         ratio = min(referenced) / min(submitted)

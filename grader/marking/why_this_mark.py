@@ -29,7 +29,7 @@ class ExerciseMark:
 
 
 def verdict(exercise: Marking, outcomes: Outcomes, rebuilt: Rebuilt) -> ExerciseMark:
-    """Return the mark of `exercise`, from what the `rebuilt` submission was `outcomes`."""
+    """Return the mark of `exercise`, from the `outcomes` of asking the `rebuilt` submission."""
     name = exercise.name
     beside = "".join(f" Note: {cell}." for cell in outcomes.left_out)
     if exercise.manual:
@@ -72,7 +72,7 @@ def _answered(exercise, outcomes, rebuilt):
 
 
 def _is_wrong_where_timed(exercise, cases, results):
-    # the size that is timed is known: who is wrong there, and not only slow, is not right elsewhere
+    # students know the size that is timed: an answer that is wrong there, and not only slow, gets nothing
     if exercise.race is None:
         return False
     timed = [r for c, r in zip(cases, results, strict=True) if c.group == exercise.race.group]
@@ -96,7 +96,7 @@ def _is_broken(name, outcomes):
 
 
 def _cut(text):
-    # what a student's code said may hold anything: no colours for a terminal, nothing that turns text around
-    text = ADDRESS.sub("", text)  # marked again, it is told the same
+    # a student's text may hold anything: no colours for a terminal, nothing that turns text around
+    text = ADDRESS.sub("", text)  # marked again, the reason is the same
     plain = "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
     return plain if len(plain) <= REASON else plain[: REASON - 2] + " …"

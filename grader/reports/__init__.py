@@ -1,4 +1,4 @@
-"""What is told of the marks: gradebook, feedback, exports, similarity, progress.
+"""Reports on the marks: gradebook, feedback, exports, similarity, progress.
 
 `gradebook` writes nbgrader's database (opened by `nbgrader_db`), `autograded` the notebook for its formgrader
 (`formgrader`, `no_autograder`: its settings). `lab_totals` adds up a student's lab, for `export` (Canvas, Moodle, with

@@ -1,8 +1,8 @@
-"""The notebook that nbgrader's formgrader shows to whoever gives marks by hand: the submission, in a form that is safe.
+"""The notebook that nbgrader's formgrader shows to people who mark by hand: the submission, in a safe form.
 
 Formgrader turns `autograded/STUDENT/LAB/LAB.ipynb` into a page of its own site with nbconvert, which keeps `<script>`
 and `onerror` in markdown, HTML and SVG, and typesets mathematics, whose links may run scripts: on that page they could
-change marks. So nothing of the submission's own goes in: a new notebook is made, with new ids and nbgrader's metadata
+change marks. So a new notebook is made, with new ids and nbgrader's metadata
 from the lab; text cells hold the student's text as a block of verbatim text, outputs are pictures as PNG made anew, and
 below each answer stands the mark's reason.
 """

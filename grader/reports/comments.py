@@ -1,4 +1,4 @@
-"""Comments: what is told with a score, for the column that Moodle's worksheet has for it."""
+"""The comment on a score, for the column that Moodle's worksheet has for it."""
 
 from html import escape
 
@@ -7,7 +7,7 @@ from grader.reports.lab_totals import Total
 
 
 def comment(lab: str, total: Total) -> str:
-    """Return what is told with a score, as HTML, which Moodle's comments are; a line for each exercise."""
+    """Return the comment on a score as HTML, as Moodle wants it; a line for each exercise."""
     note = f" ({total.note})" if total.note else ""
     lines = "".join(f"<li>{escape(plain(line))}</li>" for line in total.exercises)
     head = f"{_begins(lab)}{total.score:g} of {total.most:g} points{escape(note)}.</p>"
@@ -15,7 +15,7 @@ def comment(lab: str, total: Total) -> str:
 
 
 def is_ours(lab: str, text: str) -> bool:
-    """Return whether the comment `text` may be replaced: there is none, or an earlier one of ours."""
+    """Return whether the comment `text` may be replaced: it is empty, or an earlier one of ours."""
     return not text.strip() or text.lstrip("'").startswith(_begins(lab))
 
 

@@ -24,7 +24,7 @@ from grader.runs.results import read_result
 from grader.submission.pictures import NotAPicture, clean_png
 
 PAGE = 400_000  # characters of all cells
-LOG = 4000  # characters of what was printed; its end says most
+LOG = 4000  # characters, the end of what was printed
 PICTURES = 40
 
 #: state -> (sign, words); "graded" is said by the score.

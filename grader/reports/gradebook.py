@@ -2,7 +2,7 @@
 
 Each exercise is two cells there, as nbgrader has it: NAME, the answer, which carries a person's comments, and
 check_NAME, which carries the score; of an exercise that a person marks the answer carries both. What a person entered,
-scores, extra credit and comments, is never touched; where the automatic mark beside it has changed, it is flagged.
+scores, extra credit and comments, is never changed; where the automatic mark beside it has changed, it is flagged.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ class Manual:
 def write_gradebook(
     course: CourseFolder, lab: Lab, rules: ClassFile, graded: Sequence[Graded], roster: Sequence[Person] = ()
 ) -> list[tuple[str, str, float | None, float | None]]:
-    """Put the marks of `graded` into `course`'s gradebook; return (student, exercise, before, now) of what is flagged.
+    """Put the marks of `graded` into `course`'s gradebook; return (student, exercise, before, now) of flagged ones.
 
     `lab` as `load_lab` gives it. Raises ClassError, with the marks that were there intact,
     where nbgrader or alembic is missing, or the gradebook is locked or corrupt.
@@ -153,7 +153,7 @@ def _write_person(book, person):
 
 
 def _write_marks(book, lab, rules, student_marks, cells):
-    """Enter the automatic marks of one student; return which of a person's are to be looked at again."""
+    """Enter the automatic marks of one student; return those beside a person's mark that changed."""
     arrived = student_marks.arrived.astimezone(UTC).replace(tzinfo=None) if student_marks.arrived else None
     due, own = rules.lab(lab.name).due, rules.due(student_marks.student, lab.name)
     submission = book.update_or_create_submission(lab.name, student_marks.student)
@@ -181,14 +181,14 @@ def _write_marks(book, lab, rules, student_marks, cells):
 
 
 def _write_penalty(notebook, student_marks, grades):
-    """Enter what lateness costs, of the score as it stands with a person's marks in it."""
+    """Enter the late penalty, of the score as it stands with a person's marks in it."""
     points = [g.auto_score if g.manual_score is None else g.manual_score for g in grades]
     total = sum(score or 0.0 for score in points) + sum(g.extra_credit or 0.0 for g in grades)
     notebook.late_submission_penalty = round(total * student_marks.cost, 4) if student_marks.cost else None
 
 
 def _withdraw(book, lab, student_marks, cells):
-    """Of whom nothing is there: leave no automatic marks of an earlier notebook, and make no submission of nothing."""
+    """Leave no automatic marks of an earlier notebook that was withdrawn, and make no submission of nothing."""
     from nbgrader.api import MissingEntry
 
     try:
@@ -237,7 +237,7 @@ class _Cells:
         return grades, {self.names[entry.cell_id]: entry for entry in notebook.comments if entry.cell_id in self.names}
 
     def complete(self, book, submission):
-        """Add to a submission what the lab got since."""
+        """Add to a submission the cells that the lab got since."""
         from nbgrader.api import Comment, Grade, SubmittedNotebook
 
         notebook = self.notebook_of(submission)

@@ -3,8 +3,8 @@
     Canvas    lovelaceada_12_9001_feedback.html
     Moodle    Ada Lovelace_701_assignfeedback_file_small.html
 
-Canvas finds whose a file is by the first two numbers in its name, the student's and the attachment's that was handed
-in, and shows it under the attachment's name (canvas-lms `infer_comment_context_from_filename`); Moodle by the
+Canvas finds a file's owner by the first two numbers in its name, the student's and that of the attachment handed in,
+and shows it under the attachment's name (canvas-lms `infer_comment_context_from_filename`); Moodle by the
 participant's number, with the plugin that takes the file after it (`mod/assign/feedback/file/importziplib.php`).
 """
 
@@ -37,7 +37,7 @@ def canvas_zip(assignment: Assignment, path: Path) -> list[str]:
 def moodle_zip(assignment: Assignment, path: Path, worksheet: Mapping[str, Entry] | None = None) -> list[str]:
     """Write the feedback pages as a zip for Moodle; return lines on it.
 
-    Who is which participant is known by the names that the notebooks came by, or from the `worksheet`.
+    The names that the notebooks came by, or the `worksheet`, tell each student's number of participant.
     """
     course, lab = assignment.course, assignment.lab.name
     whose = {s: (sender.who, sender.number) for s, sender in came_as(course, lab).items() if sender.platform == MOODLE}

@@ -1,6 +1,6 @@
-"""What each student gets for a lab: late penalties and manual marks counted, and no number where it isn't whole.
+"""Each student's score for a lab: late penalties and manual marks counted, and no number where it isn't whole.
 
-It isn't while the grader failed, a person's mark is due, or what could not be placed may be theirs.
+It isn't whole while the grader failed, a person's mark is due, or a file without an owner may be theirs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,15 +14,15 @@ from grader.reports.gradebook import Manual, read_gradebook
 from grader.runs.assignment import Assignment
 from grader.runs.grade import Graded, standing
 
-#: What who has handed in nothing gets: 0; an empty cell; an empty cell until it is due for them, then 0.
+#: The score of who has handed in nothing: 0; an empty cell; an empty cell until it is due for them, then 0.
 MISSING = ("zero", "empty", "when-due")
 
 
 @dataclass(frozen=True)
 class Total:
-    """What a student gets for a lab: `score` out of `most`, None while it isn't whole; `note` says why.
+    """A student's score for a lab: `score` out of `most`, None while it isn't whole; `note` says why.
 
-    `exercises`: a line on each, with its points as they are in the lab, its reason, and what a person wrote.
+    `exercises`: a line on each, with its points in the lab, its reason, and a person's comment.
     """
 
     student: str

@@ -1,4 +1,4 @@
-"""Opening nbgrader's gradebook, and the names of its troubles: locked, corrupt, read-only, no alembic, no nbgrader."""
+"""Opens nbgrader's gradebook; a sentence for each problem: locked, corrupt, read-only, no alembic, no nbgrader."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ PATIENCE = 20
 
 @contextlib.contextmanager
 def open_gradebook(course: CourseFolder) -> Iterator[Any]:
-    """Open the gradebook within the `with`; every trouble with it comes out as a ClassError."""
+    """Open the gradebook within the `with`. Raises ClassError for every problem with it."""
     try:
         from nbgrader.api import Gradebook
         from sqlalchemy.exc import DatabaseError, SAWarning

@@ -11,7 +11,7 @@ REFUSAL = (
 
 
 class Refusal(NotebookExporter):
-    """What nbgrader's Autograde makes first of all; it can't be made."""
+    """The exporter that nbgrader's Autograde makes first of all; it can't be made."""
 
     def __init__(self, *arguments: object, **settings: Any) -> None:
         raise RuntimeError(REFUSAL)

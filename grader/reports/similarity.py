@@ -1,11 +1,11 @@
 """The similarity report: whose answers are more alike than the task explains. Alike is not copied: a person looks.
 
 Winnowing (Schleimer, Wilkerson, Aiken 2003): an answer becomes a row of words in which every name, number and text of
-the student's own is one sign; of its runs of `RUN` words some are kept as fingerprints. What the release gives, and
-what much of the class shares, counts for nothing; how much that was is told, and who shares the same of it: a large
-group that copied looks like a habit of the class. Comments, layout and names don't matter.
+the student's own is one sign; of its runs of `RUN` words some are kept as fingerprints. Passages of the release, and
+those that much of the class shares, don't count; the report says how many, and which students share the same of them,
+since a large group that copied looks like a habit of the class. Comments, layout and names don't matter.
 
-JPlag does the same and more, and wants Java on the machine that grades: eighty lines here want nothing.
+JPlag does more and needs Java on the machine that grades; these eighty lines need nothing.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Likeness:
-    """What a class's answers have in common: the `pairs` much alike, the most alike first, and their `clusters`.
+    """The likeness of a class's answers: the `pairs` much alike, the most alike first, and their `clusters`.
 
     `clusters`: students each of whom is in a pair with another of them. `dropped`: passages left out as common, which
     more than `many` students have. `together`: groups that share exactly the same of these, and how many passages.

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from grader.classroom import atomic
-from grader.classroom.csv_cells import plain_csv
+from grader.classroom.csv_cells import plain_csv, write_csv
 from grader.classroom.folders import ClassError, CourseFolder
 from grader.intake.roster import Person
 from grader.reports.lab_totals import standing_totals
@@ -14,17 +13,15 @@ from grader.runs.assignment import open_assignment
 def write_totals(
     course: CourseFolder, path: Path, missing: str = "zero", tell: Callable[[str], object] = lambda line: None
 ) -> list[str]:
-    """Write the file at `path` of every lab that was graded; return lines on what is in it and what isn't.
+    """Write the scores of every graded lab to `path`; return lines on what is in the file and what isn't.
 
     The column `total` adds up the labs that have a score, `of` what these count at most; `waiting` is how many have
-    none yet. `missing`: for who has handed in nothing, as in `export`. `tell` hears of rows of the roster that are
-    skipped. Raises ClassError where no lab was graded.
+    none yet. `missing`: as in `export`. `tell` hears of skipped rows of the roster. Raises ClassError where no lab was
+    graded.
     """
     names = sorted(file.stem for file in (course.records / "history").glob("*.jsonl"))
     if not names:
         raise ClassError(f"no lab of this class was graded: {course.records}/history is empty. Run `grade` first.")
-    if path.is_dir():
-        raise ClassError(f"{path} is a folder; name a file.")
     totals, people, lines = {}, {}, []
     for name in names:
         assignment = open_assignment(course.root, name, tell if name == names[0] else lambda line: None)
@@ -34,8 +31,7 @@ def write_totals(
             if total.score is None:
                 lines.append(f"{total.student}, {name}: no score yet ({total.note}).")
     rows = [_row(people.get(student, Person(student)), by_lab, names) for student, by_lab in sorted(totals.items())]
-    text = plain_csv([["student", "name", "section", *names, "total", "of", "waiting"], *rows])
-    atomic.write(path, "\ufeff" + text if not text.isascii() else text)
+    write_csv(path, plain_csv([["student", "name", "section", *names, "total", "of", "waiting"], *rows]))
     return [f"{path}: {len(rows)} students, {len(names)} labs.", *lines]
 
 

@@ -1,4 +1,4 @@
-"""An assignment: one lab of one class, with all that says how it is marked."""
+"""An assignment: one lab of one class, with its rules and its roster."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """`grade`: the marks of a class for one lab, from what lies in submitted/ to marks.csv and nbgrader's gradebook.
 
-Whatever happens to one submission, the others are marked; whatever happens to this process, marks that were made are
-kept, and the same command goes on from there. Marking again what has not changed changes nothing.
+A submission that fails costs no other. A process that ends keeps its marks, and the same command goes on from there.
+Marking an unchanged submission again changes nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ class Graded:
 
 @dataclass(frozen=True)
 class Grading:
-    """What one run of `grade` gave. `marked`: submissions that were marked now, the others were already.
+    """The result of one run of `grade`. `marked`: how many submissions were marked now; the others were already.
 
     `unknown`: students whose notebook was put into submitted/ without an import, so that when it arrived is unknown.
     """
@@ -67,10 +67,10 @@ def grade(
     safe: bool = True,
     **more: Any,
 ) -> Grading:
-    """Mark the lab for the class; return a `Grading`. Who is in the roster and handed in nothing gets `missing`.
+    """Mark the lab for the class; return a `Grading`. Students of the roster who handed in nothing get `missing`.
 
     `students`: only these. `jobs`: submissions at a time. `again`: mark even what is marked. `sandbox`, `safe`: what
-    runs submissions, and whether it is one. `more`: `tell(done, of)` hears of progress, `mark` stands in for
+    runs submissions, and whether it is a real sandbox. `more`: `tell(done, of)` hears of progress, `mark` stands in for
     `mark_submission`, `seconds` for the most that one submission may take.
     """
     course, lab = assignment.course, assignment.lab
@@ -133,7 +133,7 @@ def _whom(assignment, students):
 
 
 def _plans(assignment, names):
-    """Return the `_Plan`s of `names`; of who has handed in nothing and may have, as `unplaced` and why."""
+    """Return the `_Plan`s of `names`; a student who may own a file without an owner is `unplaced`."""
     course, lab = assignment.course, assignment.lab.name
     plans = [_Plan.of(assignment, name) for name in names]
 
@@ -167,7 +167,7 @@ def _odd_folders(assignment, has_nothing):
 class _Plan:
     """What counts of one student: `attempts` to mark, or `state` and `reason` where there is none.
 
-    `first_seen`: what lies there was not imported, and is noted as arrived now.
+    `first_seen`: the notebook was not imported, and is noted as arrived now.
     """
 
     student: str
@@ -210,7 +210,7 @@ class _Keeper:
         return results.is_good(result, self.fingerprint, self.safe, self.since)
 
     def tasks(self, unmarked):
-        """Yield what is to be marked, each notebook read when its turn comes."""
+        """Yield a `Task` for each attempt; a notebook is read when its turn comes."""
         for plan, attempt in unmarked:
             data = read_attempt(self.course, plan.student, self.lab.name, attempt)
             if data is None:
@@ -238,7 +238,7 @@ class _Keeper:
         )
 
     def without(self, student, state, reason):
-        """Return the `Graded` of whom there is nothing to mark."""
+        """Return the `Graded` of a student who has nothing to mark."""
         marks = unasked(self.lab, state, reason)
         return Graded(student, tuple(rows_of(student, marks, self.rules.lab(self.lab.name), self.safe)))
 
@@ -252,7 +252,7 @@ class _Keeper:
 
 
 def _since(course, lab, again, students):
-    """Return since when results count, None for always: an interrupted `again` goes on where it stopped."""
+    """Return since when results count, or None for always: an interrupted `again` goes on where it stopped."""
     path = _since_path(course, lab)
     if students is not None:
         return datetime.now(UTC) if again else None

@@ -1,4 +1,4 @@
-"""Results: what marking one notebook gave, kept under the notebook's own bytes, so that nothing is marked twice.
+"""Results: the marks of one notebook, kept by the notebook's bytes, so that none is marked twice.
 
 `grading/results/LAB/STUDENT/SHA.json`. A result is good as long as the lab and this package are as they were when it
 was made: `fingerprint`. Policies of the class file are not in it.
@@ -50,7 +50,7 @@ def read_result(course: CourseFolder, lab: str, student: str, sha: str) -> Resul
 
 
 def is_good(result: Result | None, fingerprint: str, safe: bool, since: datetime | None = None) -> bool:
-    """Return whether `result` needs no marking again. One made without a sandbox is none where there is one."""
+    """Return whether `result` still holds. One made without a sandbox doesn't where `safe`, which asks for one."""
     if result is None or result.fingerprint != fingerprint or (since and result.at < since):
         return False
     failed = any(mark.state == "grader_failed" for mark in result.marks.exercises)  # it is to be marked again

@@ -1,7 +1,7 @@
 """Marking many submissions with several processes of the grader's own: one that dies or hangs costs one mark, no more.
 
-Each process loads the lab once and marks one submission after another; what a student wrote runs in neither it nor
-here, but in the sandboxes that it makes. Pebble replaces one that ends or takes too long; the submission that it had is
+Each process loads the lab once and marks one submission after another; students' code runs in neither it nor here, but
+in the sandboxes that it makes. Pebble replaces one that ends or takes too long; the submission that it had is
 a `grader_failed`, to be marked again.
 """
 
@@ -75,7 +75,7 @@ def failed(lab: Lab, why: str) -> Marks:
 
 
 def _outcome(done):
-    """Return what a process told of its submission, or why it told nothing."""
+    """Return a process's `Marks` or exception, or a sentence where it returned nothing."""
     try:
         return done.result()
     except TimeoutError:
@@ -85,7 +85,7 @@ def _outcome(done):
 
 
 def _marks_of(outcome, lab):
-    """Return the `Marks` that a process told, which may have told why there are none."""
+    """Return the `Marks` that are the `outcome`, or those of our failure where it is a sentence."""
     if isinstance(outcome, SandboxUnavailable):
         raise outcome
     return failed(lab, outcome) if isinstance(outcome, str) else outcome
@@ -110,7 +110,7 @@ def _marked(lab, data, secret, sandbox, mark):
     try:
         return mark(lab, data, secret, sandbox)
     except SandboxUnavailable as problem:
-        # one that did not come up costs one mark; where none comes up, no one is to be marked
+        # one sandbox that did not come up costs one mark; where none comes up, nobody can be marked
         return f"no sandbox came up: {problem}" if _comes_up(sandbox) else SandboxUnavailable(str(problem))
     except Exception as error:  # the lab's code, nbformat's, ours: it must cost one mark and not the class's
         return failed(lab, f"{type(error).__name__}: {error}")

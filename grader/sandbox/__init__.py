@@ -1,7 +1,7 @@
-"""Where a student's code runs: another user, no network, nothing to see but Python, and limits on all it can use up.
+"""Where a student's code runs: as another user, without a network, with no files but Python's, and within limits.
 
 A sandbox is described by a `Profile` and used once. The grader talks with what runs inside by two pipes (requests in,
-evidence out) and takes nothing else from it but bounded text:
+evidence out) and otherwise takes bounded text from it:
 
     with Sandbox(Profile(seconds=20)).start(program) as running:
         running.send(b"...")                # never blocks past the deadline
@@ -13,9 +13,8 @@ from and to write to. Linux with bubblewrap; elsewhere, and where the machine fo
 and what to do. Standard library only, so that any Python can grade.
 
 Read `profile` (the limits), `sandbox` (the start), `bwrap`, `identity`, `seccomp`, `cgroup` and `installation` (what
-keeps it closed), `bootstrap` (the first lines inside),
-`running` with `usage` and `pipes` (at work), `errors` (its end).
-`unsafe` is the same without any safety.
+keeps it closed), `bootstrap` (the first lines inside), `running` with `usage` and `pipes` (at work), `errors` (its
+end). `unsafe` is the same without any safety.
 """
 
 from grader.sandbox.errors import Ended, SandboxStopped, SandboxUnavailable

@@ -1,4 +1,4 @@
-"""What runs first inside: it says that it is there, reads its orders from the grader, limits itself, runs the program.
+"""The first program inside: it reports that it is up, reads its orders, limits itself, and runs the student's program.
 
 The orders come through the pipe of requests, so that nothing of them stands in a command line, an environment or a
 file. Until they are read no line of a student's has run.
@@ -63,7 +63,7 @@ def command_line(executable: str, requests: int, evidence: int) -> list[str]:
 def orders(profile: Profile, packages: Iterable[str], processes: int) -> bytes:
     """Return the bytes to send first: how to limit oneself, and where packages are; `program` goes after them.
 
-    `processes` is what the kernel shall count to: of this user, wherever they run.
+    `processes`: the most that the kernel allows of this user, wherever they run.
     """
     # private memory of one process, twice the allowance: what is reserved and never touched costs nothing. It makes
     # an honest mistake a MemoryError; who is over the allowance in truth is stopped from outside.

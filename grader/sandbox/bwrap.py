@@ -1,4 +1,4 @@
-"""The command that makes a sandbox: bubblewrap's options, and the small files it gets by descriptor."""
+"""The command that makes a sandbox: bubblewrap's options, and the small files that it reads by descriptor."""
 
 import os
 import shutil

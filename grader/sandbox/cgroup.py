@@ -1,7 +1,7 @@
 """A control group for one sandbox, where this machine lets us make one: the kernel then counts memory and processes.
 
 The watcher in `usage.py` looks a few times a second; between two looks a program can take gigabytes. The kernel's own
-limit has no such gap. Both versions of control groups; where none can be written to, the watcher is what there is.
+limit has no such gap. Both versions of control groups; where none can be written to, only the watcher limits.
 """
 
 import errno
@@ -34,7 +34,7 @@ class ControlGroup:
         return any((folder / name).exists() for folder in self.folders for name in LIMITS_OF_MEMORY)
 
     def holding(self, pid: int) -> "ControlGroup":
-        """Put the process `pid`, and what it will start, under the limits; return the group as far as that went."""
+        """Put the process `pid`, and what it will start, under the limits; return the folders that took it."""
         holding = []
         for folder in self.folders:
             with suppress(OSError):  # a group that can be made may not be one that a process can be moved to

@@ -1,4 +1,4 @@
-"""How a sandbox ended, and the two ways in which it can't go on: the machine has none, or it was stopped."""
+"""How a sandbox ended, and its two errors: the machine can't make one, or it was stopped."""
 
 from dataclasses import dataclass
 
@@ -43,7 +43,7 @@ class SandboxUnavailable(RuntimeError):
 
 
 class SandboxStopped(Exception):
-    """What runs inside can't answer any more; `ended` says how it ended."""
+    """The program inside can't answer any more; `ended` says how it ended."""
 
     def __init__(self, ended: Ended) -> None:
         super().__init__(str(ended))

@@ -33,7 +33,7 @@ class Identity:
 
 @contextmanager
 def identity() -> Iterator[Identity]:
-    """Give, within the `with`, a user that no process of this machine is; for a plain user, a namespace of their own.
+    """Give, within the `with`, a user who owns no process of this machine; for a plain user, a namespace of their own.
 
     Two sandboxes at a time never have the same user, in whatever process their graders are: each holds a lock.
     """

@@ -1,4 +1,4 @@
-"""What a sandbox shows and how much may be used up in it."""
+"""The limits of a sandbox, and the files that it shows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -21,7 +21,7 @@ PATIENCE = 20.0  # seconds for the kernel to end what was killed; a machine that
 
 
 class Running(Pipes):
-    """What `Sandbox.start` gives: `send` and `receive`, end it by `close()` or the end of a `with`.
+    """The result of `Sandbox.start`: `send` and `receive`, end it by `close()` or the end of a `with`.
 
     One thread sends and receives; another, its own, watches. `ended` is None until the end, and then says how it came.
     The sandbox dies with the thread that started it.
@@ -47,13 +47,13 @@ class Running(Pipes):
         self._watcher.start()
 
     def begin(self) -> None:
-        """Start the clock: the program has its orders. How long a busy machine took until here is not its fault."""
+        """Start the clock: the program has its orders. The time of a busy machine until here doesn't count."""
         self._started = time.monotonic()
         self._deadline = self._started + self._profile.seconds
         self._begun = True
 
     def finish(self) -> Ended:
-        """Tell the program that no request comes any more, wait for its end, and return `Ended`."""
+        """Close the pipe of requests, wait for the program's end, and return `Ended`."""
         self._requests = _closed(self._requests)
         if not self._gone.wait(max(0.0, self._deadline - time.monotonic())):
             self.stop("time")

@@ -70,7 +70,7 @@ class UnsafeSandbox:
 
 
 class UnsafeProcess(Pipes):
-    """What `UnsafeSandbox.start` gives: `send`, `receive`, `stop`, `close` and `ended`, as `Running` has."""
+    """The result of `UnsafeSandbox.start`: `send`, `receive`, `stop`, `close` and `ended`, as `Running` has."""
 
     def __init__(self, profile: Profile, folder: Path) -> None:
         self._folder, self._profile = folder, profile

@@ -1,7 +1,4 @@
-"""What a sandbox uses, seen from outside: memory with its files, processor time, processes, files.
-
-Nothing here is the sandboxed program's word.
-"""
+"""What a sandbox uses, measured from outside: memory with its files, processor time, processes, files."""
 
 import os
 from contextlib import suppress

@@ -1,7 +1,7 @@
 """A lab marked against itself: the solution, the stub, the slow specification, and every plausible wrong answer.
 
 `python -m grader selftest LAB [--short]`. What a lab must show before a class gets it: full marks for the solution,
-each time; none for the stub; for each wrong answer exactly the exercise that it breaks is lost. The notebook's own
+each time; none for the stub; each wrong answer loses exactly the exercise that it breaks. The notebook's own
 checks, made from the same statements, must pass the solution and wait for the stub. The answers are the teacher's, so a
 machine without a sandbox will do.
 """
@@ -42,7 +42,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Report:
-    """What a self-test found. `problems` is empty when the lab is fit for a class; `marked`: submissions marked."""
+    """The result of a self-test. `problems` is empty when the lab is fit for a class; `marked`: submissions marked."""
 
     lab: str
     problems: tuple[str, ...]
@@ -124,7 +124,7 @@ def _text(wrong, cell, exercise, label):
 
 
 def _as_written(lab):
-    """Yield what can be seen without running anything."""
+    """Yield the problems that show without running anything."""
     stale = difference(lab)
     if stale:
         yield stale
@@ -139,7 +139,7 @@ def _as_written(lab):
 
 
 def _one_try(exercise):
-    # who has to lose a race needs neither many laps nor a second try
+    # an answer that must lose a race needs neither many laps nor a second try
     return replace(exercise, race=exercise.race and replace(exercise.race, rounds=2, tries=1))
 
 
@@ -192,9 +192,9 @@ def _rows(lab, answers):
 
 
 def _of_the_checks(lab, tell):
-    """Yield what is wrong with what the notebook's own checks say of the solution and of the stubs.
+    """Yield the wrong verdicts of the notebook's own checks on the solution and on the stubs.
 
-    They ask and judge as the statement says, which the marks do, too; here they are run where a student runs them.
+    Marks ask and judge by the same statement; here the checks run where a student runs them.
     """
     notebooks = ((SOLUTION, solution_notebook(lab), {"right"}), (STUB, release_notebook(lab), {"missing", "wrong"}))
     with tempfile.TemporaryDirectory() as place:
@@ -209,7 +209,7 @@ def _of_the_checks(lab, tell):
 
 
 def run(labs: Sequence[str], short: bool) -> int:
-    """Test the labs named, folders or names of those in ./labs, and print what comes of it; return the exit status.
+    """Test `labs`, folders or names of those in ./labs, and print the results; return the exit status.
 
     It is 0 when all are fit, 1 when one is not, 2 when one can't be read.
     """

@@ -1,8 +1,8 @@
 """Pictures of a submission: only PNG, taken apart and put together again from what a picture needs.
 
 No image library reads a student's bytes here: the chunks are read by hand and the pixels only inflated, to a size that
-the head has promised. What comes out holds head, palette, transparency and pixels; comments, colour profiles and
-whatever else a PNG can carry, or can be hidden behind one, stay behind.
+the head states. The result holds head, palette, transparency and pixels; comments, colour profiles and anything else
+that a PNG can carry or hide stay behind.
 """
 
 import base64

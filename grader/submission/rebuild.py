@@ -1,9 +1,9 @@
-"""The notebook that is run: the lab's own, with what the student wrote in its place, in the student's order.
+"""The notebook that is run: the lab's own, with the student's code in its place, in the student's order.
 
-From the submission come its code: the answers, cells that were added, given cells that were edited. From the lab's
-source come the given cells that the submission has lost. Nothing else of a submission is used: no metadata, no outputs,
-no checks. An answer is found by its grade id, then its cell id, then the marker comment in its first line, then by what
-it defines: editors rewrite ids, split cells and drop metadata.
+The code is the submission's: answers, added cells, edited given cells. The lab's source gives the given cells that the
+submission has lost. Nothing else of a submission is used: no metadata, no outputs, no checks. An answer is found by its
+grade id, then its cell id, then the marker comment in its first line, then by what it defines: editors rewrite ids,
+split cells and drop metadata.
 """
 
 import ast
@@ -39,7 +39,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """What runs (`steps`), what is shown (`cells`); `answered`: exercise -> "changed", "as released" or "absent"."""
+    """The `steps` to run, the `cells` to show; `answered`: exercise -> "changed", "as released" or "absent"."""
 
     steps: tuple[Step, ...]
     cells: tuple[Shown, ...]
@@ -159,7 +159,7 @@ def _is_same(cell, place):
 
 
 def _essence(text):
-    # what is compared: neither comments, nor blank lines, nor line ends
+    # comments, blank lines and line ends are not compared
     return "\n".join(line for line in plain_lines(text).split("\n") if line and not line.lstrip().startswith("#"))
 
 

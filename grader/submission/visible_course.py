@@ -1,9 +1,9 @@
-"""What a submission sees of `course`: the modules that the lab allows, without the names that it asks for.
+"""The part of `course` that a submission sees: the modules that the lab allows, without the names that it asks for.
 
 `from course.life import step` would be the answer to a lab. So the sandbox has no `course` but these few files: each
-allowed module's text, its imports from modules that aren't there taken out, every masked name replaced by one that
-says why it is not there. `course.check` is there and does nothing: it holds oracles, and marks are made elsewhere.
-What is not allowed can still be imported (`inside/stand_ins.py`): one line too many costs only what it is used for.
+allowed module's text, its imports from modules that aren't there taken out, every masked name replaced by one that says
+why it is missing. `course.check` does nothing there: the real one holds oracles. Other modules can be imported all the
+same (`inside/stand_ins.py`), so a needless import costs nothing.
 """
 
 import ast
@@ -29,7 +29,7 @@ _CHECKS = '''"""`check` in a lab that is being marked: it does nothing, since ma
 
 
 class Verdict:
-    """What `check` returns here."""
+    """The result of `check` here."""
 
     state, message = "passed", "not checked here"
 

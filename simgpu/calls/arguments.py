@@ -25,7 +25,7 @@ def tensors_in(values: Any) -> Iterator[Tensor]:
 
 
 def common_device(args: tuple, kwargs: dict) -> torch.device | None:
-    """Return the simulated device on which all tensors of a call are, or None; indices and lengths may be at home."""
+    """Return the simulated device of all tensors of a call, or None; indices and lengths may be on the CPU."""
     tensors = [*tensors_in(args), *tensors_in(kwargs)]
     places = {tensor.device for tensor in tensors if tensor.dtype != torch.int64 or tensor.is_cuda}
     where = places.pop() if len(places) == 1 else None
@@ -37,8 +37,8 @@ def any_simulated(args: tuple, kwargs: dict) -> bool:
     return any(isinstance(value, DeviceTensor) for value in (*tensors_in(args), *tensors_in(kwargs)))
 
 
-def left_at_home(result: Any, args: tuple, kwargs: dict) -> bool:
-    """Return whether a function made a plain tensor: one that is not an argument of its own."""
+def makes_plain(result: Any, args: tuple, kwargs: dict) -> bool:
+    """Return whether a function's `result` has a plain tensor in it that is none of the arguments."""
     if type(result) is not Tensor and type(result) not in _SEVERAL:
         return False
     plain = [tensor for tensor in tensors_in((result,)) if type(tensor) is Tensor and not _wraps(tensor)]
@@ -46,5 +46,5 @@ def left_at_home(result: Any, args: tuple, kwargs: dict) -> bool:
 
 
 def _wraps(tensor):
-    """Whether C++ has wrapped a tensor, within `torch.func` or `is_grads_batched`: what is inside may be simulated."""
+    """Return whether C++ has wrapped a tensor (`torch.func`, `is_grads_batched`): the inner one may be simulated."""
     return _of_functorch(tensor) or "Batched" in str(torch._C._dispatch_keys(tensor))  # the key has no name in Python

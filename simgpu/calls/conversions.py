@@ -11,7 +11,7 @@ from simgpu import state
 from simgpu.calls.lazy_modules import is_unmade, moved
 from simgpu.calls.moves import gathered, move
 from simgpu.memory.host import mark
-from simgpu.messages import assigned_gradient, not_pinned, other_storage
+from simgpu.messages import NOT_PINNED, assigned_gradient, other_storage
 from simgpu.ops.device_tensor import DeviceTensor, read
 from simgpu.ops.saving import RestoredStorage
 
@@ -132,7 +132,7 @@ def as_tensor(original: Callable, data: Any, *args: Any, **kwargs: Any) -> Tenso
             return mark(original(data, **{name: value for name, value in kwargs.items() if name != "pin_memory"}))
         return original(data, **kwargs)
     if kwargs.pop("pin_memory", False):
-        raise RuntimeError(not_pinned())
+        raise RuntimeError(NOT_PINNED)
     device, needs_gradient = state.device_of(device), kwargs.pop("requires_grad", False)
     with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # as on CUDA, no log sees these
         tensor = original(data, **{**kwargs, "device": _CPU})

@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from simgpu.calls.moves import move
 from simgpu.cuda.generators import check_generator
-from simgpu.messages import not_dense, not_pinned
+from simgpu.messages import NOT_PINNED, not_dense
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import plan_of
 from simgpu.ops.device_tensor import DeviceTensor
@@ -52,7 +52,7 @@ def make(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulat
     """Return what `func`, which takes a `device`, makes on `where`."""
     options = {**kwargs, "device": _CPU}
     if options.pop("pin_memory", False):
-        raise RuntimeError(not_pinned())
+        raise RuntimeError(NOT_PINNED)
     result = make_inside(func, args, options, where, simulation)
     if isinstance(result, DeviceTensor) or not isinstance(result, torch.Tensor):
         return result

@@ -1,7 +1,7 @@
 """Torch's factories on the dispatch key CUDA: `torch.zeros(2, device="cuda")` arrives here, in every thread.
 
 A build of torch for the CPU has no kernels on that key. Those registered here are in the process's one table of
-kernels: no mode is entered, so ops on the CPU cost what they cost without, and threads started before see them.
+kernels: no mode is entered, so ops on the CPU cost no more than before, and threads started before see them.
 """
 
 import warnings
@@ -15,7 +15,7 @@ from torch import Tensor
 from torch._ops import OpOverload
 
 from simgpu.calls.factories import made_on
-from simgpu.messages import below_dispatch, not_pinned
+from simgpu.messages import NOT_PINNED, below_dispatch
 from simgpu.state import required
 
 _excluded = torch._C._dispatch_tls_is_dispatch_key_excluded
@@ -60,7 +60,7 @@ def _factories():
 def _make(func: OpOverload, *args: Any, **kwargs: Any) -> Tensor:
     simulation = required()
     if kwargs.get("pin_memory"):
-        raise RuntimeError(not_pinned())
+        raise RuntimeError(NOT_PINNED)
     if _excluded(_PYTHON):  # C++ would go on with what we return as with plain memory, and crash
         raise RuntimeError(below_dispatch(func._schema.name))
     return made_on(func, args, kwargs, simulation.place(kwargs["device"]), simulation)

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
-from simgpu.messages import no_data, not_traced
+from simgpu.messages import NO_DATA, NOT_TRACED
 from simgpu.ops.device_tensor import DeviceTensor, read
 from simgpu.ops.results import put
 from simgpu.state import active, required
@@ -45,9 +45,9 @@ class _Move(torch.autograd.Function):
 
 def _copied(tensor, device, dtype, non_blocking, memory_format):
     if tensor.is_meta:
-        raise NotImplementedError(no_data())
+        raise NotImplementedError(NO_DATA)
     if get_proxy_mode() is not None:  # what is traced would take the copy's numbers for constants
-        raise NotImplementedError(not_traced())
+        raise NotImplementedError(NOT_TRACED)
     options = {"device": device, "non_blocking": non_blocking}
     if dtype is not None:
         options["dtype"] = dtype
@@ -58,19 +58,19 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
             return tensor.to(dtype or tensor.dtype)
         if type(tensor).__torch_dispatch__ not in _NO_OWN_DISPATCH:  # a class of the program's: it moves what is inside
             return _to_copy(tensor, **options)
-        # Dressed as a simulated tensor whose device is the CPU, so that the op runs here and a log sees one copy.
-        with torch._C._DisableTorchDispatch():  # what dresses it is no op of the program: a log must not see it
+        # As a simulated tensor whose device is the CPU: the op then runs here, and a log sees one copy.
+        with torch._C._DisableTorchDispatch():  # this is no op of the program: a log must not see it
             inside = tensor.detach()
-        tensor = _dressed(inside, tensor.device, active())
+        tensor = _as_simulated(inside, tensor.device, active())
     elif device.type == "cpu":
-        tensor = _dressed(read(tensor), tensor.where, tensor.simulation)
+        tensor = _as_simulated(read(tensor), tensor.where, tensor.simulation)
         tensor.leaves = True
     with torch._C.DisableTorchFunction():  # else its `device=` reads as a factory's, and the copy as work of the device
         return _to_copy(tensor, **options)
 
 
-def _dressed(numbers, where, simulation):
-    """Return a simulated tensor for one op; lazily conjugated numbers don't show, or C++ would dress them anew."""
+def _as_simulated(numbers, where, simulation):
+    """Return a simulated tensor for one op, without the bits of lazy conjugation: C++ would make a new tensor."""
     tensor = simulation.tensor_class(numbers, where, simulation)
     torch._C._set_conj(tensor, False)
     torch._C._set_neg(tensor, False)

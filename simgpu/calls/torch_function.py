@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_map
 
 from simgpu import state
 from simgpu.calls import conversions, packed_sequences
-from simgpu.calls.arguments import any_simulated, common_device, left_at_home, tensors_in
+from simgpu.calls.arguments import any_simulated, common_device, makes_plain, tensors_in
 from simgpu.calls.factories import make, make_inside
 from simgpu.calls.moves import placed_all
 from simgpu.calls.one_hot import one_hot
@@ -62,7 +62,7 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
         result = run(func, args, {name: value for name, value in kwargs.items() if name != "out"})
         return copied_out(func, args, kwargs, result)
     try:
-        with _of_host_unheeded() if _autocast("cpu") else _quiet():
+        with _without_autocast_of_host() if _autocast("cpu") else _quiet():
             result = func(*args, **kwargs) if kwargs else func(*args)
     except RuntimeError as error:
         if not refused(error):
@@ -79,12 +79,12 @@ def _checked(func, args, kwargs, result):
     A plain tensor, or a refusal of two devices, means that C++ made a tensor of its own on the C++ device: the function
     runs again, and the tensors that it makes are put where its arguments are. A result that is still plain is refused.
     """
-    if result is not _REFUSED and not left_at_home(result, args, kwargs):
+    if result is not _REFUSED and not makes_plain(result, args, kwargs):
         return result
     where = common_device(args, kwargs)
     if where is not None:
         result = make_inside(func, args, kwargs, where, state.active())
-    if left_at_home(result, args, kwargs) and func.__name__ not in _ONLY_SIZES and any_simulated(args, kwargs):
+    if makes_plain(result, args, kwargs) and func.__name__ not in _ONLY_SIZES and any_simulated(args, kwargs):
         device = next(
             tensor.device for tensor in (*tensors_in(args), *tensors_in(kwargs)) if isinstance(tensor, DeviceTensor)
         )
@@ -115,8 +115,8 @@ def _first_device(args):
 
 
 @contextmanager
-def _of_host_unheeded():
-    """As `_quiet`, without the CPU's autocast: C++ takes simulated tensors for the CPU's."""
+def _without_autocast_of_host():
+    """As `_quiet`, and without the CPU's autocast, which C++ would apply: it takes simulated tensors for the CPU's."""
     with _quiet(), _ExcludeKeys(_AUTOCAST_OF_HOST):
         yield
 

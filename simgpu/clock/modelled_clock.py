@@ -22,9 +22,9 @@ from weakref import WeakSet
 from simgpu.clock.chart import Span, chart
 from simgpu.clock.engine import Engine, common_gap
 from simgpu.clock.stream_queue import Booked, OfThread, Queue
-from simgpu.clock.timed import Timed
 from simgpu.models.device_model import DeviceModel
 from simgpu.models.op_seconds import Work
+from simgpu.units import seconds_in_words
 
 CALL = 1e-6  # seconds the host needs to record or ask an event; without it, a loop that asks would never end
 _WAYS = ("copy in", "compute", "copy out")
@@ -186,7 +186,7 @@ class ModelledClock:
             return moment <= self.host
 
     @contextmanager
-    def timed(self) -> Iterator[Timed]:
+    def timed(self) -> Iterator["Timed"]:
         """Within the `with`, time what is done by the right stopwatch: idle before, waited for after."""
         self.synchronize()
         timed = Timed(self)
@@ -258,3 +258,24 @@ class ModelledClock:
 
     def __repr__(self):
         return f"ModelledClock({self.count} × {self.model.name}, {self.model.label})"
+
+
+class Timed:
+    """A stretch of modelled time: `seconds` from `start` to `stop`; its repr says after which model."""
+
+    def __init__(self, clock: ModelledClock):
+        self.clock = clock
+        self.start = clock.host
+        self.stop: float | None = None  # until the end of the `with`
+
+    @property
+    def seconds(self) -> float:
+        """Modelled seconds, those up to now while the `with` is still open."""
+        return (self.clock.host if self.stop is None else self.stop) - self.start
+
+    def picture(self, title: str = "") -> Any:
+        """Return the lanes of this stretch alone as the clock's picture."""
+        return self.clock.picture(title, self.start, float("inf") if self.stop is None else self.stop)
+
+    def __repr__(self):
+        return f"{seconds_in_words(self.seconds)}, {self.clock.model.label}"

@@ -6,12 +6,12 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 
-from simgpu.clock.modelled_clock import ModelledClock
-from simgpu.messages import device_assert, untold_assert
+from simgpu.messages import device_assert, unnoticed_assert
+from simgpu.state import Simulation
 
 _log = logging.getLogger(__name__)
 _CODE = 710  # cudaErrorAssert
@@ -26,37 +26,18 @@ class Fault(NamedTuple):
     resets: int
 
 
-class Owner(Protocol):
-    """What a context knows of its `SimulatedGPUs`: it keeps `as_usual`, which every op looks at."""
-
-    clock: ModelledClock
-    closed: bool
-    as_usual: bool
-
-
-class Capture(Protocol):
-    """What a context knows of the capture of a CUDA graph: a `Tape`, of work given to `streams` of the clock."""
-
-    streams: set
-
-    def holds(self, stream: Any) -> bool:
-        """Return whether work given to `stream` is captured; raises where an error has ended the capture."""
-
-    def refuse_wait(self) -> None:
-        """Refuse that the host waits, where that is not allowed while the graph is captured."""
-
-
 class Context:
     """The context of the simulation `owner`: `lost` after a device-side assert; `capture` is the graph being captured.
 
-    A failed assert is raised when the host has waited for it, as on CUDA; then each call raises the same error.
+    It keeps the owner's `as_usual`, which every op looks at. A failed assert is raised when the host has waited for it,
+    as on CUDA; then each call raises the same error.
     """
 
-    def __init__(self, owner: Owner):
+    def __init__(self, owner: Simulation):
         self._owner = owner
         self.fault: Fault | None = None
         self.lost = False
-        self.capture: Any = None  # a `Capture`
+        self.capture: Any = None  # a `cuda.graph_capture.Tape`
         owner.clock.on_wait = self.waited
 
     def captured(self, index: int) -> Any:
@@ -110,7 +91,7 @@ class Context:
     def end(self) -> None:
         """Warn of an assert that failed and that nothing has waited for: no call has raised it."""
         if self.fault is not None and not self.lost:
-            warnings.warn(untold_assert(self.fault.words), RuntimeWarning, stacklevel=3)
+            warnings.warn(unnoticed_assert(self.fault.words), RuntimeWarning, stacklevel=3)
         self.capture = None
 
     def _set(self):

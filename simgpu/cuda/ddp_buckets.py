@@ -1,4 +1,4 @@
-"""DistributedDataParallel's buckets, which torch's C++ makes unseen by Python: their memory and their time."""
+"""Memory and time of DistributedDataParallel's buckets, which torch's C++ makes without calling Python."""
 
 import functools
 import weakref
@@ -12,6 +12,7 @@ from torch import Tensor
 from simgpu.ops.collectives import booked
 from simgpu.ops.device_tensor import DeviceTensor, read
 from simgpu.ops.results import put
+from simgpu.replaced import replaced
 from simgpu.state import required
 
 
@@ -21,19 +22,18 @@ def buckets() -> Iterator[None]:
     if not torch.distributed.is_available():
         yield
         return
-    reducers = _Reducers()
-    owners = torch.distributed
-    before = {name: getattr(owners, name) for name in ("Reducer", "_register_comm_hook")}
+    reducers, owner = _Reducers(), torch.distributed
+    changes = (
+        (owner, "Reducer", reducers.with_memory(owner.Reducer)),
+        (owner, "_register_comm_hook", reducers.hooked(owner._register_comm_hook)),
+    )
     library = torch.library.Library("c10d", "IMPL")
     try:
         # C++ calls it for a bucket; no build of torch has a kernel on that key
         library.impl("allreduce_", reducers.reduced, "AutogradCPU", with_keyset=True)
-        owners.Reducer = reducers.with_memory(before["Reducer"])
-        owners._register_comm_hook = reducers.hooked(before["_register_comm_hook"])
-        yield
+        with replaced(changes):
+            yield
     finally:
-        for name, value in before.items():
-            setattr(owners, name, value)
         library._destroy()
 
 

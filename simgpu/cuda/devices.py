@@ -7,7 +7,7 @@ import torch
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.cuda.device_properties import DeviceProperties, properties_of
 from simgpu.memory.accounts import Account, MemoryAccounts
-from simgpu.messages import in_fork, invalid_ordinal
+from simgpu.messages import IN_FORK, INVALID_ORDINAL
 from simgpu.state import in_bad_fork
 
 
@@ -30,7 +30,7 @@ class Driver:
     def use(self, index: int) -> int:
         """Make `index` this thread's current device; return the one before. A negative index changes nothing."""
         if in_bad_fork():
-            raise RuntimeError(in_fork())
+            raise RuntimeError(IN_FORK)
         before = self.current()
         if index >= 0:
             self._mine.index = self.legal(index)
@@ -39,7 +39,7 @@ class Driver:
     def legal(self, index: int) -> int:
         """Return `index`; raises CUDA's error when there is no such device."""
         if index >= self.count():
-            raise torch.AcceleratorError(invalid_ordinal())
+            raise torch.AcceleratorError(INVALID_ORDINAL)
         return index
 
     def exchange(self, index: int) -> int:

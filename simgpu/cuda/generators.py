@@ -1,4 +1,4 @@
-"""Random numbers on simulated GPUs: a generator a device, which says where it belongs and draws on the CPU.
+"""Random numbers on simulated GPUs: one generator for each device, which reports that device and draws on the CPU.
 
 torch refuses to make a CUDA generator in a build without CUDA, so `DeviceGenerator` is a CPU generator under a device's
 name. The same seed draws the CPU's numbers, on every simulated device the same; a real GPU draws others.
@@ -7,6 +7,8 @@ name. The same seed draws the CPU's numbers, on every simulated device the same;
 import weakref
 
 import torch
+
+from simgpu.cuda.torch_classes import StandIn
 
 _ORIGINAL = torch._C.Generator
 _CPU = torch.device("cpu")
@@ -75,16 +77,10 @@ def check_generator(generator: torch.Generator, device: "torch.device | str") ->
         raise RuntimeError(f"Expected a '{wanted}' device type for generator but found '{kind}'")
 
 
-class _KnowsEveryGenerator(type):
-    def __instancecheck__(cls, value):
-        return isinstance(value, _ORIGINAL)
-
-    def __subclasscheck__(cls, other):
-        return issubclass(other, _ORIGINAL)
-
-
-class Generator(metaclass=_KnowsEveryGenerator):
+class Generator(metaclass=StandIn):
     """What `torch.Generator` is while GPUs are simulated: `Generator("cuda:1")` makes a `DeviceGenerator`."""
+
+    original = _ORIGINAL
 
     def __new__(cls, device="cpu"):
         device = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)

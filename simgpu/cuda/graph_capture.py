@@ -20,7 +20,7 @@ from simgpu.clock.stream_queue import Queue
 from simgpu.context import asserts
 from simgpu.context.context import program_line
 from simgpu.cuda.graph_memory import Places, Step
-from simgpu.messages import capture_error, not_in_capture
+from simgpu.messages import NOT_IN_CAPTURE, cuda_error
 from simgpu.ops.call import Call
 from simgpu.ops.device_mismatch import written_to
 from simgpu.ops.dispatch import attempted, results_of
@@ -67,7 +67,7 @@ class Tape:
         """Raise CUDA's error for a host that waits, and end the capture by it; other threads may, but for "global"."""
         if self._mode == "global" or threading.get_ident() == self._thread:
             self.invalid = True
-            raise torch.AcceleratorError(not_in_capture())
+            raise torch.AcceleratorError(NOT_IN_CAPTURE)
 
     def forked(self, stream: Queue, waits_for: Queue | None) -> None:
         """Note that `stream` waits for an event of `waits_for`, one of the capture's, None for one outside of it."""
@@ -75,7 +75,7 @@ class Tape:
             if stream in self.streams:
                 self.invalid = True
                 words = "dependency created on uncaptured work in another stream"
-                raise torch.AcceleratorError(capture_error(words, "cudaErrorStreamCaptureIsolation"))
+                raise torch.AcceleratorError(cuda_error(words, "cudaErrorStreamCaptureIsolation"))
             return
         self.streams.add(stream)
         if stream is not self.origin:
@@ -117,8 +117,8 @@ class Tape:
     ) -> None:
         """Note a step: `run(*arguments)` makes `numbers`, plain tensors; their `result` is on the device.
 
-        A result that is among `shown`, the arguments as the program gave them, is no new tensor. `part` is what the
-        clock is told, `line` the program's.
+        A result that is among `shown`, the arguments as the program passed them, is no new tensor. `part` (engine,
+        seconds, name) is for the clock; `line` is the program's.
         """
         old = {id(value) for value in tree_leaves(shown)}
         # `_unsafe_view` gives its argument back
@@ -151,7 +151,7 @@ class Tape:
         if self._unjoined and not self.invalid:
             self.invalid = True
             words = "capturing stream has unjoined work"
-            raise torch.AcceleratorError(capture_error(words, "cudaErrorStreamCaptureUnjoined"))
+            raise torch.AcceleratorError(cuda_error(words, "cudaErrorStreamCaptureUnjoined"))
 
     def replay(self) -> None:
         """Run all steps, in their order: one launch on the clock. After a failed assert the others don't run."""
@@ -175,7 +175,7 @@ def _storage(tensor):
 def invalidated() -> Exception:
     """Return CUDA's error for what follows, in a capture, the error that ended it."""
     words = "operation failed due to a previous error during capture"
-    return torch.AcceleratorError(capture_error(words, "cudaErrorStreamCaptureInvalidated"))
+    return torch.AcceleratorError(cuda_error(words, "cudaErrorStreamCaptureInvalidated"))
 
 
 @contextmanager

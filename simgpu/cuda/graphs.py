@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from simgpu.cuda.graph_capture import Tape, invalidated
-from simgpu.messages import capture_error, empty_graph
+from simgpu.messages import CAPTURING, EMPTY_GRAPH
 from simgpu.state import opened, required
 
 _MODES = ("global", "thread_local", "relaxed")
@@ -54,9 +54,7 @@ class Graph:
                 "on the default stream.)"
             )
         if simulation.context.capture is not None:
-            raise torch.AcceleratorError(
-                capture_error("operation not permitted when stream is capturing", "cudaErrorStreamCaptureUnsupported")
-            )
+            raise torch.AcceleratorError(CAPTURING)
         self._pool = tuple(pool) if pool is not None else (next(_pools), 0)
         self._capturing = Tape(simulation, stream, capture_error_mode)
         for generator in self._generators:
@@ -78,7 +76,7 @@ class Graph:
         if not tape.invalid:
             self._tape = tape
             if not tape.steps and not raised:
-                warnings.warn(empty_graph(), UserWarning, stacklevel=2)
+                warnings.warn(EMPTY_GRAPH, UserWarning, stacklevel=2)
         elif not raised:
             raise invalidated()
 

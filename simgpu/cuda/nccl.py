@@ -1,4 +1,4 @@
-"""`backend="nccl"` among processes with simulated GPUs: gloo carries it, and answers to the name."""
+"""`backend="nccl"` among processes with simulated GPUs: gloo carries it under that name."""
 
 import functools
 import inspect
@@ -57,7 +57,7 @@ def _future(original):
 
 
 class Groups:
-    """The process groups that a program has of NCCL, and the backend that it believes they have."""
+    """The process groups that a program started with NCCL, and the backend that is reported for each."""
 
     def __init__(self, get_backend: Callable):
         self._get_backend = get_backend

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from simgpu.clock.stream_queue import Queue
-from simgpu.messages import not_captured_event
+from simgpu.messages import NOT_CAPTURED_EVENT
 from simgpu.state import active, opened, required
 
 _DEVICE_TYPE = 1  # CUDA's number among torch's device types
@@ -66,7 +66,7 @@ class Event:
         if not self._recorded():
             return
         if self._capture is not None and self._capture[0] is not capture:
-            raise torch.AcceleratorError(not_captured_event())
+            raise torch.AcceleratorError(NOT_CAPTURED_EVENT)
         if capture is not None:
             capture.forked(queue, self._capture and self._capture[1])
         if self._capture is None:
@@ -98,7 +98,7 @@ class Event:
     def _happens(self):
         """Return whether it was recorded; raises CUDA's error where that was in a CUDA graph."""
         if self._capture is not None:
-            raise torch.AcceleratorError(not_captured_event())
+            raise torch.AcceleratorError(NOT_CAPTURED_EVENT)
         return self._recorded()
 
     def _recorded(self):

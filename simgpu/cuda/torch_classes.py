@@ -1,4 +1,4 @@
-"""Classes of torch's C++ that know no simulated device, stood in for: `torch.device(1)`, `torch.cuda.FloatTensor`."""
+"""Stand-ins for classes of torch's C++ that know no simulated device: `torch.device(1)`, `torch.cuda.FloatTensor`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,13 +20,19 @@ _KINDS = {
 }
 
 
-class _KnowsEveryDevice(type):
+class StandIn(type):
+    """The metaclass of a class that stands for `original`, one of torch's: the original's instances are its own."""
+
+    original: type
+
     def __instancecheck__(cls, value):
-        return isinstance(value, _DEVICE)
+        return isinstance(value, cls.original)
 
     def __subclasscheck__(cls, other):
-        return issubclass(other, _DEVICE)
+        return issubclass(other, cls.original)
 
+
+class _StandInOfDevice(StandIn):
     def __eq__(cls, other):
         return other is cls or other is _DEVICE
 
@@ -34,8 +40,10 @@ class _KnowsEveryDevice(type):
         return hash(_DEVICE)
 
 
-class Device(metaclass=_KnowsEveryDevice):
+class Device(metaclass=_StandInOfDevice):
     """What `torch.device` is while GPUs are simulated: makes torch's own, and takes a bare index for one of CUDA."""
+
+    original = _DEVICE
 
     def __new__(cls, *args, **kwargs):
         if len(args) == 1 and type(args[0]) is int and not kwargs:
@@ -63,7 +71,7 @@ def _new_tensor(cls, *args, device=None):
 
 
 def classes() -> Iterator[tuple[Any, str, Any]]:
-    """Yield (owner, name, value) for every class of torch that is stood in for."""
+    """Yield (owner, name, value) for every class of torch that has a stand-in."""
     yield torch, "device", Device
     for name, dtype in _KINDS.items():
         names = {

@@ -161,7 +161,7 @@ def uncompiled() -> Iterator[None]:
     The compiler gets that setting once it is loaded. Loading takes a second, and a program that compiles nothing is
     spared it.
     """
-    compile_, export = torch.compile, torch.export.export
+    compile_ = torch.compile
     with ExitStack() as stack:
 
         def compiled(*args, **kwargs):
@@ -177,11 +177,8 @@ def uncompiled() -> Iterator[None]:
         stances: list[Any] = []
         if "torch._dynamo" in sys.modules:
             eager()
-        torch.compile, torch.export.export = compiled, _not_exported
-        try:
+        with replaced([(torch, "compile", compiled), (torch.export, "export", _not_exported)]):
             yield
-        finally:
-            torch.compile, torch.export.export = compile_, export
 
 
 def _not_exported(*args, **kwargs):

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_map
 
-from simgpu.messages import no_engine, no_kernel, not_for_cudnn, not_implemented
+from simgpu.messages import NO_ENGINE, no_kernel, not_for_cudnn, not_implemented
 
 _log = logging.getLogger(__name__)
 _INTEGERS = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
@@ -84,7 +84,7 @@ def refuse(name: str, qualified: str, args: Sequence) -> None:
         return
     if kernel:
         raise NotImplementedError(not_implemented(kernel, scalar_type(taken[0])))
-    raise RuntimeError(no_engine() if taken[0] in _KNOWN_TO_CUDNN else not_for_cudnn(scalar_type(taken[0])))
+    raise RuntimeError(NO_ENGINE if taken[0] in _KNOWN_TO_CUDNN else not_for_cudnn(scalar_type(taken[0])))
 
 
 def in_wider(func: OpOverload, name: str, args: Sequence, kwargs: Mapping, refusal: str) -> Any:

@@ -1,7 +1,7 @@
 """What CUDA's kernels are called in messages on devices, as torch's code generator names them: tables and rules.
 
-The names follow torchgen/dest/register_dispatch_key.py; which op is structured, and whose devices are looked at by
-TensorIterator, stands in native_functions.yaml. A test compares the tables with both, as torch's wheel brings them.
+The names follow torchgen/dest/register_dispatch_key.py; native_functions.yaml says which ops are structured, and
+of which TensorIterator checks the devices. A test compares the tables with both, as torch's wheel brings them.
 """
 
 import torch
@@ -25,8 +25,8 @@ if hasattr(torch.ops.aten, "_scaled_addmm"):  # in torch 2.15: it, and those tha
 
 #: Declared pointwise, but their devices are looked at beforehand: a 0-dim CPU tensor isn't taken along.
 CHECKED = frozenset(
-    "clamp clamp_max clamp_min gcd gelu_backward igamma igammac lcm logaddexp logaddexp2 logit_backward nextafter "
-    "silu_backward threshold_backward".split()
+    "clamp clamp_max clamp_min equal gcd gelu_backward igamma igammac lcm logaddexp logaddexp2 logit_backward "
+    "nextafter silu_backward threshold_backward".split()
 )
 
 #: Not declared pointwise, but TensorIterator looks at their devices.
@@ -58,6 +58,6 @@ def method_of(func: OpOverload) -> str:
     schema = func._schema
     name, overload = schema.name.removeprefix("aten::"), schema.overload_name
     written = f"{name}_out" if any(argument.is_out for argument in schema.arguments) else name
-    if name.removesuffix("_") not in STRUCTURED or overload.startswith("dtype"):  # `mm` told the dtype of its result
+    if name.removesuffix("_") not in STRUCTURED or overload.startswith("dtype"):  # `mm` with a dtype for its result
         return f"{overload}_{written}"
     return f"{written}_{overload}" if overload else written

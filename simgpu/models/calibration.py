@@ -198,7 +198,7 @@ def _latency_and_speeds(rows):
 
 
 def _least_squares(columns, wanted):
-    """Return the factors of `columns` whose sum comes nearest to `wanted`, by Gram and Schmidt's way.
+    """Return the factors of `columns` whose weighted sum is nearest to `wanted`, by Gram-Schmidt orthogonalisation.
 
     A column that depends on those before it (only one size was copied) has the factor 0.
     """

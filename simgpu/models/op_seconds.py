@@ -1,6 +1,6 @@
 """How long an op takes on a card, in modelled seconds: what it asks for, divided by the card's speeds.
 
-What an op asks for is counted by `simgpu.ops.flops_and_bytes`; when a card comes to it, `simgpu.clock` says.
+`simgpu.ops.flops_and_bytes` counts what an op asks for; `simgpu.clock` says when a card comes to it.
 """
 
 from collections.abc import Mapping

@@ -24,7 +24,7 @@ def entrance(function: Callable) -> Callable:
 def in_formula() -> bool:
     """Return whether the op that runs is one of torch's own formulas of a backward pass, not one that a program calls.
 
-    Asked only where devices differ: it looks at who called whom.
+    It walks the stack of calls, so it is called only where devices differ.
     """
     if torch._C._current_graph_task_id() == -1:
         return False

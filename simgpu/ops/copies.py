@@ -9,7 +9,7 @@ from torch._ops import OpOverload
 from simgpu.memory.host import is_pinned, mark
 from simgpu.ops.backward_formulas import in_formula
 from simgpu.ops.declarations import OpPlan
-from simgpu.ops.device_mismatch import gradient_comes_home
+from simgpu.ops.device_mismatch import gradient_goes_back
 from simgpu.ops.flops_and_bytes import work_of
 from simgpu.ops.results import put
 from simgpu.state import opened
@@ -53,7 +53,7 @@ def copy_(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) 
         source = torch.tensor(source, device="cpu")
     simulation = opened((source if type(source) is cls else target).simulation)
     if target.device != source.device:
-        gradient_comes_home(source)
+        gradient_goes_back(source)
     to, origin = (_numbers(cls, tensor) for tensor in (target, source))
     capture = None if simulation.as_usual else _capture(simulation, target.device, source.device)
     if capture is not None:

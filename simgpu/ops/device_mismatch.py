@@ -30,7 +30,7 @@ def check(call: Call, func: OpOverload, args: tuple, kwargs: dict) -> None:
             continue
         number = not simulated and other.dim() == 0 and not any(other is target for target in written)
         if number and (plan.scalars or plan.indices):
-            gradient_comes_home(other)
+            gradient_goes_back(other)
             continue  # CUDA's kernels take such a number along
         if not simulated:
             formula = in_formula() if formula is None else formula
@@ -43,15 +43,15 @@ def check(call: Call, func: OpOverload, args: tuple, kwargs: dict) -> None:
         raise _refusal(_words(call, func, args, kwargs, other))
 
 
-def gradient_comes_home(tensor: Tensor) -> None:
-    """Have the gradient of a tensor that an op on another device reads brought to where the tensor lies.
+def gradient_goes_back(tensor: Tensor) -> None:
+    """Let the gradient of `tensor`, which an op on another device reads, go back to the tensor's own device.
 
-    C++ would do it by itself between devices that it knows.
+    C++ does so by itself between devices that it knows.
     """
-    if tensor.requires_grad and torch.is_grad_enabled() and not hasattr(tensor, "gradient_comes_home"):
+    if tensor.requires_grad and torch.is_grad_enabled() and not hasattr(tensor, "gradient_goes_back"):
         place = tensor.device
         tensor.register_hook(lambda gradient: gradient.to(place))
-        tensor.gradient_comes_home = True
+        tensor.gradient_goes_back = True
 
 
 def refused(error: RuntimeError) -> bool:
@@ -85,7 +85,7 @@ def _words(call, func, args, kwargs, other):
                 return messages.other_types(_type(args[0]), _type(tensor), name)
     if plan.name.removesuffix("_") == "masked_fill":
         mask, device = args[1].device, args[0].device
-        return messages.other_filler() if mask == device else messages.other_mask(mask, device)
+        return messages.OTHER_FILLER if mask == device else messages.other_mask(mask, device)
     if plan.scalars:
         return messages.different_devices(call.where, other.device)
     method, names = INSTEAD.get(plan.name, (method_of(func), {}))

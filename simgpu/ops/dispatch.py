@@ -16,7 +16,7 @@ from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan, plan_of
 from simgpu.ops.fast_path import remember, run_again
 from simgpu.ops.flops_and_bytes import work_of
-from simgpu.ops.lazy_conjugates import heeded
+from simgpu.ops.lazy_conjugates import resolved
 from simgpu.ops.results import check_layout, make_room, put, put_all, written
 from simgpu.state import opened
 
@@ -101,7 +101,7 @@ def carried_out(func: OpOverload, plan: OpPlan, inner: list, options: dict, call
     """Run an op on plain arguments: with the device's random numbers, with signs and conjugates not yet applied."""
     if plan.random:
         return drawn(func, plan, inner, options, call)
-    return heeded(func, inner, options) if call.lazy else func(*inner, **options)
+    return resolved(func, inner, options) if call.lazy else func(*inner, **options)
 
 
 def drawn(func: OpOverload, plan: OpPlan, inner: list, options: dict, call: Call) -> Any:

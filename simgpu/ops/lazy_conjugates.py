@@ -1,7 +1,7 @@
-"""Complex numbers that are conjugated or negated lazily, by a bit on a view: torch's own step that heeds it, kept on.
+"""Complex numbers that are conjugated or negated lazily, by a bit on a view: torch's own step that resolves the bit.
 
 Torch calls `__torch_dispatch__` with all earlier steps of its dispatcher off, that one among them. An op that makes
-such a view inside, as `linalg.pinv` does, would then read the numbers as they lie, and be wrong without a word.
+such a view inside, as `linalg.pinv` does, would then ignore the bit and give wrong numbers without an error.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ _included, _excluded = torch._C._dispatch_tls_local_include_set, torch._C._dispa
 _CONJUGATE, _NEGATIVE = torch._C.DispatchKey.Conjugate, torch._C.DispatchKey.Negative
 
 
-def heeded(func: OpOverload, args: Sequence, kwargs: Mapping) -> Any:
+def resolved(func: OpOverload, args: Sequence, kwargs: Mapping) -> Any:
     """Return what `func` makes of plain tensors, lazy conjugates and negatives inside it resolved."""
     with _guard(_included(), _excluded().remove(_CONJUGATE).remove(_NEGATIVE)):
         return func(*args, **kwargs)

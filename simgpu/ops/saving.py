@@ -15,6 +15,7 @@ import torch
 from torch.serialization import _package_registry, _validate_device, default_restore_location, register_package
 from torch.storage import TypedStorage, UntypedStorage
 
+from simgpu.replaced import replaced
 from simgpu.state import Simulation
 
 
@@ -107,11 +108,10 @@ def restored(simulation: Simulation) -> Iterator[None]:
 
     entry = (15, _tag, deserialize)  # before torch's own for CUDA, which is at 20
     register_package(*entry)
-    before, UntypedStorage.cuda = UntypedStorage.cuda, on_cuda  # `map_location=lambda storage, place: storage.cuda(1)`
     try:
-        yield
+        with replaced([(UntypedStorage, "cuda", on_cuda)]):  # `map_location=lambda storage, place: storage.cuda(1)`
+            yield
     finally:
-        UntypedStorage.cuda = before
         _package_registry.remove(entry)
 
 

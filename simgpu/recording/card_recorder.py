@@ -136,7 +136,7 @@ def _fitting(device):
 
 
 def _dtypes(device):
-    """Return the dtypes whose products a device has units for; the first with TF32 and bfloat16 is Ampere."""
+    """Return the dtypes in which a device multiplies matrices: TF32 and bfloat16 from Ampere on."""
     return ("float32", "float16", "float64", *(("tfloat32", "bfloat16") if device.capability >= (8, 0) else ()))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.lab_page import need_chromium, running_chromium
+from tests.course.widgets.page_of import html_of
 
 
 @pytest.fixture(scope="module")
@@ -18,22 +19,24 @@ def chromium():
 
 @pytest.fixture
 def opened(chromium):
-    """A function that shows an exhibit in a page of its own; what its console says, the test must expect.
+    """A function that shows exhibits in a page of their own, whose console must say nothing.
 
-    A page without an `address` keeps nothing; `after` is HTML that follows the exhibit.
+    A page without an `address` keeps nothing; `after` is HTML that follows the exhibits. `context`: another page's, to
+    share what it keeps; by default a new one with these `settings`.
     """
-    contexts, said, shown = [], [], []
+    contexts, console, shown = [], [], []
 
-    def show(exhibit, address="", after="", **settings):
-        contexts.append(chromium.new_context(**{"viewport": {"width": 900, "height": 900}, **settings}))
-        page = contexts[-1].new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
+    def show(*exhibits, address="", after="", context=None, **settings):
+        if context is None:
+            contexts.append(chromium.new_context(**{"viewport": {"width": 900, "height": 900}, **settings}))
+        page = (context or contexts[-1]).new_page()
+        page.on("console", lambda message: console.append(message.text))
+        page.on("pageerror", lambda error: console.append(str(error)))
         head = '<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         dark = settings.get("color_scheme") == "dark"
         body = f'<body style="margin:0;{"background:#111;color:#eee" if dark else ""}">'
-        shown.append(exhibit)
-        html = head + body + exhibit._repr_mimebundle_()["text/html"] + after
+        shown.extend(exhibits)
+        html = head + body + "".join(html_of(exhibit) for exhibit in exhibits) + after
         if address:
             page.route("**", lambda route: route.fulfill(body=html, content_type="text/html"))
             page.goto(address)
@@ -41,7 +44,8 @@ def opened(chromium):
             page.set_content(html)
         if folder := os.environ.get("COURSE_SCREENSHOTS"):
             page.wait_for_timeout(300)
-            name = f"{type(exhibit).__name__}-{settings.get('color_scheme', 'light')}-{page.viewport_size['width']}.png"
+            look = f"{'dark' if dark else 'light'}-{page.viewport_size['width']}"
+            name = f"{type(exhibits[0]).__name__}-{look}.png"
             (Path(folder) / name).write_bytes(page.screenshot(full_page=True))  # its own writing leaves a thread
         return page
 
@@ -49,5 +53,5 @@ def opened(chromium):
     for context in contexts:
         context.close()
     for exhibit in shown:
-        exhibit.close()
-    assert said == []
+        getattr(exhibit, "close", lambda: None)()
+    assert console == []

@@ -22,14 +22,22 @@ def evaluated(page, name, function, arguments, room=ROOM):
 
 
 def kernel(page):
-    """Put a kernel's model into the page, whose answers this test gives: `says(page, **message)`."""
+    """Put a kernel's model into the page, whose answers this test gives: `says(page, **message)`.
+
+    What the page asks stands in `asked`, and the bytes that came with each in `buffers`.
+    """
     page.evaluate("""() => {
         const key = document.querySelector("[data-exhibit]").dataset.exhibit;
-        window.asked = [];
+        [window.asked, window.buffers] = [[], []];
         const heard = {};
-        window.heard = (message) => heard["msg:custom"](message);
+        const view = (bytes) => new DataView(Uint8Array.from(bytes).buffer);
+        window.heard = (message, buffers = []) => heard["msg:custom"](message, buffers.map(view));
         const on = (what, call) => (heard[what] = call);
-        window.model = { get: () => key, on, off: () => {}, send: (what) => window.asked.push(what) };
+        const send = (message, _, buffers = []) => {
+            window.asked.push(message);
+            window.buffers.push(buffers.map((one) => [...new Uint8Array(one)]));
+        };
+        window.model = { get: () => key, on, off: () => {}, send };
         courseLines.models.set(key, window.model);
         courseLines.news.dispatchEvent(new CustomEvent("line", { detail: key }));
         window.gone = () => heard["comm_live_update"]();

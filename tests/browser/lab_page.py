@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import Request, urlopen
 
+import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,6 +148,13 @@ class LabPage:
         self.page.keyboard.press("Escape")
         self.page.keyboard.press("Control+s")
         return _saved(path, before)
+
+
+def write_notebook(folder, name, *cells):
+    """Write `notebooks/NAME.ipynb` in a copy of the course; a cell is its source, or one of nbformat's."""
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
+    made = [nbformat.v4.new_code_cell(cell.strip()) if isinstance(cell, str) else cell for cell in cells]
+    nbformat.write(nbformat.v4.new_notebook(cells=made, metadata=kernel), folder / "notebooks" / f"{name}.ipynb")
 
 
 def _saved(path, before, deadline=30):

@@ -1,9 +1,8 @@
 """Bets in Chromium without a kernel: set, commit, keep, forget, by mouse and by keyboard, and the answer has both."""
 
 import json
-import os
 import random
-from pathlib import Path
+from functools import partial
 
 import pytest
 
@@ -18,31 +17,9 @@ ADDRESS = "http://course.test/chapter.html"  # answered by the test itself: stor
 
 
 @pytest.fixture
-def opened(chromium):
-    """A function that shows things in a page with a storage of its own; what its console says, the test must expect."""
-    contexts, said = [], []
-
-    def show(*things, after="", javascript=True, context=None, **settings):
-        if context is None:
-            settings = {"viewport": {"width": 900, "height": 1200}, **settings}
-            contexts.append(context := chromium.new_context(java_script_enabled=javascript, **settings))
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        head = (
-            '<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>c</title>'
-        )
-        dark = settings.get("color_scheme") == "dark"
-        body = f'<body style="margin:0;{"background:#111;color:#eee" if dark else ""}">'
-        shown = head + body + "".join(thing._repr_mimebundle_()["text/html"] for thing in things)
-        page.route("**", lambda route: route.fulfill(body=shown, content_type="text/html"))
-        page.goto(ADDRESS + after)
-        return page
-
-    yield show
-    for context in contexts:
-        context.close()
-    assert said == []
+def opened(opened):
+    """As all tests of pages have it, at an address."""
+    return partial(opened, address=ADDRESS)
 
 
 def number(**more):
@@ -149,6 +126,8 @@ def test_guesses_outlast_a_reload_until_they_are_forgotten(opened):
 def test_all_is_done_by_keys_alone(opened):
     bets = [number(), where(), curve()]
     page = opened(*bets, bets[2].reveal([20, 40, 80, 160], "so"))
+    sliders = page.locator('input[type="range"], [role=slider]').all()
+    assert {slider.get_attribute("aria-valuetext") for slider in sliders} == {"not set"}
     for key in ("Tab", "ArrowRight", "ArrowRight", "Tab", "Tab", "Enter"):  # slider, box, Commit
         page.keyboard.press(key)
     assert guesses(page)[0] == [2]
@@ -163,18 +142,6 @@ def test_all_is_done_by_keys_alone(opened):
     assert second < 320 < first and third == 10_000 and fourth is None
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY" and folds(page) == [True]
-
-
-def test_every_control_has_a_name_and_what_has_the_focus_is_seen(opened):
-    page = opened(number(), where(), rungs(), curve(), Scorecard(number(), challenge="go"))
-    for control in page.locator("input, button, [role=slider]").all():
-        assert control.evaluate("(one) => one.ariaLabel || one.labels?.[0]?.innerText.trim() || one.innerText")
-        control.focus()
-        look = control.evaluate("(one) => { const s = getComputedStyle(one); return [s.outlineStyle, s.strokeWidth] }")
-        around = control.evaluate("(one) => getComputedStyle(one.parentElement).outlineStyle")
-        assert look[0] == "solid" or around == "solid" or look[1] == "5px"
-    sliders = page.locator('input[type="range"], [role=slider]')
-    assert {one.get_attribute("aria-valuetext") for one in sliders.all()} == {"not set"}
 
 
 def test_a_place_on_a_log_axis_is_round_and_its_distance_a_factor(opened):
@@ -243,7 +210,7 @@ def test_who_wont_bet_opens_the_answer_by_a_click(opened):
 def test_a_link_brings_guesses_along_replaces_none_and_shows_no_token(opened):
     bets = [number(), where()]
     card = Scorecard(*bets, challenge="go")
-    page = opened(*bets, card, after="?token=secret")
+    page = opened(*bets, card, address=ADDRESS + "?token=secret")
     page.locator(".box").fill("6")
     commit(page)
     page.get_by_role("button", name="Copy a link").press("Enter")
@@ -257,7 +224,7 @@ def test_a_link_brings_guesses_along_replaces_none_and_shows_no_token(opened):
     other.get_by_role("button", name="Forget my guesses").press("Enter")
     other.reload()
     assert guesses(other)[:2] == [None, None]
-    broken = opened(*bets, after="#bets=%7B%22half")
+    broken = opened(*bets, address=ADDRESS + "#bets=%7B%22half")
     assert guesses(broken) == [None, None]
 
 
@@ -292,7 +259,7 @@ def test_python_commits_as_the_mouse_does_and_what_was_committed_first_stays(ope
 
 def test_where_no_script_runs_a_still_asks_and_the_answer_is_folded(opened):
     bet = number()
-    page = opened(bet, bet.reveal(3, "so", shows="the log"), javascript=False)
+    page = opened(bet, bet.reveal(3, "so", shows="the log"), java_script_enabled=False)
     still = page.locator(".still img").first
     assert still.bounding_box()["width"] > 200 and "How many of the six" in still.get_attribute("alt")
     assert not page.get_by_text("the log").is_visible()
@@ -300,24 +267,6 @@ def test_where_no_script_runs_a_still_asks_and_the_answer_is_folded(opened):
     assert page.get_by_text("the log").is_visible() and "It was: 3 ops" in page.locator(".still img").nth(
         1
     ).get_attribute("alt")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_all_of_it_in_letters_of_ten_pixels(opened, scheme):
-    bets = [number(), where(), rungs(), curve()]
-    values = [3, "cpu", [16, 0.5], [20, 40, 80, 160]]
-    answers = [bet.reveal(value, "One sentence why.") for bet, value in zip(bets, values, strict=True)]
-    bets = [bet.commit(guess) for bet, guess in zip(bets, [6, "both", [20, 1], [30, 100, 300, 900]], strict=True)]
-    shown = [part for pair in zip(bets, answers, strict=True) for part in pair]
-    page = opened(
-        *shown, Scorecard(*bets, challenge="beat it"), viewport={"width": 390, "height": 800}, color_scheme=scheme
-    )
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    small = """[...document.querySelectorAll('.bets *')].filter((one) => one.checkVisibility() && one.textContent.trim()
-               && parseFloat(getComputedStyle(one).fontSize) < 10).map((one) => one.outerHTML)"""
-    assert page.evaluate(small) == []
-    if folder := os.environ.get("COURSE_SCREENSHOTS"):
-        (Path(folder) / f"bets-{scheme}-390.png").write_bytes(page.screenshot(full_page=True))
 
 
 def test_the_page_and_python_say_numbers_alike(opened):

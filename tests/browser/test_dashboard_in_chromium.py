@@ -3,7 +3,15 @@
 import nbformat
 import pytest
 
-from tests.browser.lab_page import failures, lab_page, need_chromium, running_chromium, running_lab, shut_kernels
+from tests.browser.lab_page import (
+    failures,
+    lab_page,
+    need_chromium,
+    running_chromium,
+    running_lab,
+    shut_kernels,
+    write_notebook,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(300)]
 BEGIN = """
@@ -33,11 +41,7 @@ def lab(tmp_path):
     folder = tmp_path / "a copy of the course"
     folder.mkdir()
     with running_lab(folder) as address, running_chromium() as browser:
-        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
-        cells = [nbformat.v4.new_code_cell(source.strip()) for source in (BEGIN, LONG, AFTER)]
-        nbformat.write(
-            nbformat.v4.new_notebook(cells=cells, metadata=kernel), folder / "notebooks" / "83_dashboard.ipynb"
-        )
+        write_notebook(folder, "83_dashboard", BEGIN, LONG, AFTER)
         context = browser.new_context(viewport={"width": 1280, "height": 1000})
         with lab_page(context, address, folder) as page:
             yield page

@@ -20,6 +20,7 @@ from tests.browser.lab_page import (
     running_lab,
     sessions,
     shut_kernels,
+    write_notebook,
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(300)]
@@ -55,7 +56,7 @@ def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("a copy of the course")
     with running_lab(folder) as address:
         for name, cut in (("80_one", 16), ("81_other", 4)):
-            write(folder, name, BARE.strip().replace("CUT", str(cut)), "exhibit.cut = exhibit.cut - 1")
+            write_notebook(folder, name, BARE.replace("CUT", str(cut)), "exhibit.cut = exhibit.cut - 1")
         yield address, folder
 
 
@@ -63,12 +64,6 @@ def address(tmp_path_factory):
 def browser():
     with running_chromium() as chromium:
         yield chromium
-
-
-def write(folder, name, *cells):
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata=kernel)
-    nbformat.write(made, folder / "notebooks" / f"{name}.ipynb")
 
 
 def press(lab, key, times=1):

@@ -20,12 +20,6 @@ cluster = local_cluster(worker=1, dashboard=True)
 print(cluster.executor.submit(sum, [20, 22]).result(), cluster.dashboard_link)"""
 
 
-def written_notebook(code):
-    """Return a notebook with one cell."""
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
-    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)], metadata=kernel)
-
-
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory):
     need_chromium()

@@ -1,11 +1,8 @@
 """JupyterLab in a real browser: chapters run from the menu, widgets answer, no error shows, no other host is asked."""
 
-import os
 import re
-from pathlib import Path
 from urllib.error import HTTPError
 
-import nbformat
 import pytest
 
 from tests.browser.lab_page import (
@@ -16,6 +13,7 @@ from tests.browser.lab_page import (
     running_lab,
     sessions,
     shut_kernels,
+    write_notebook,
 )
 from tests.browser.look.accessibility import findings
 
@@ -106,11 +104,9 @@ CourseMap()
 def test_sliders_begin_at_one_position_and_have_names_columns_of_text_stand_left_and_the_map_opens_a_chapter(
     lab, lab_address
 ):
-    cells = [LOOK.strip(), "PlacementExplorer()", "MatmulSlider(size=64).wait()"]
+    cells = [LOOK, "PlacementExplorer()", "MatmulSlider(size=64).wait()"]
     cells += ["draw.table(['a', 'b'], [('text', 3)], 'alt')", "print('distributed words ' * 12)"]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
-    written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata=kernel)
-    nbformat.write(written, lab_address[1] / "notebooks" / "91_look.ipynb")
+    write_notebook(lab_address[1], "91_look", *cells)
     lab.open("91_look")
     assert failures(lab.run_all("91_look")) == []
     lab.until("document.querySelectorAll('.exhibit .sliders label').length >= 8")
@@ -148,10 +144,7 @@ def test_the_page_needs_the_token(lab_address):
 @pytest.mark.long
 def test_the_failure_lab_is_hit_by_its_buttons_and_shows_it_while_it_runs(lab, lab_address):
     source = "from course.widgets import FailureLab\n\nlab = FailureLab(seconds=60)\nlab"
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
-    cells = [nbformat.v4.new_code_cell(source), nbformat.v4.new_code_cell("2 + 2")]
-    written = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
-    nbformat.write(written, lab_address[1] / "notebooks" / "90_failure_lab.ipynb")
+    write_notebook(lab_address[1], "90_failure_lab", source, "2 + 2")
     lab.open("90_failure_lab")
     notebook = lab.run_all("90_failure_lab")  # the second cell answers while the training runs
     assert failures(notebook) == [] and notebook["cells"][1]["outputs"][0]["data"]["text/plain"] == ["4"]
@@ -167,8 +160,6 @@ def test_the_failure_lab_is_hit_by_its_buttons_and_shows_it_while_it_runs(lab, l
     lab.page.get_by_role("button", name="✕ Kill ps 0").click()
     for words in ("ps 0 killed", "restored from step"):
         lab.until(f"{said}.includes('{words}')")
-    if folder := os.environ.get("COURSE_SCREENSHOTS"):
-        lab.page.screenshot(path=f"{folder}/failure_lab.png")
     lab.page.get_by_role("button", name="Stop").click()
     lab.until(f"{said}.includes('by its button')")
     assert lab.page.get_by_role("button", name="✕ Kill B").get_attribute("aria-disabled") == "true"
@@ -195,10 +186,7 @@ DigitPad(server.url, digits, [1, 1])
 
 @pytest.mark.long
 def test_a_drawn_digit_is_answered_by_the_server_and_exhibits_go_on_when_it_and_the_kernel_are_gone(lab, lab_address):
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
-    cells = [nbformat.v4.new_code_cell(cell.strip()) for cell in (SERVED, "RequestDots(rate=300)")]
-    written = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
-    nbformat.write(written, lab_address[1] / "notebooks" / "92_exhibits.ipynb")
+    write_notebook(lab_address[1], "92_exhibits", SERVED, "RequestDots(rate=300)")
     lab.open("92_exhibits")
     assert failures(lab.run_all("92_exhibits")) == []
     told = "JSON.parse(document.querySelector('[data-answer]').dataset.answer)"
@@ -214,8 +202,6 @@ def test_a_drawn_digit_is_answered_by_the_server_and_exhibits_go_on_when_it_and_
     lab.until(f"{told}.live && {told}.best === 7 && {told}.version === 1")
     lab.page.locator(".sliders .rate").press("ArrowRight")
     lab.until("JSON.parse(document.querySelector('[data-result]').dataset.result).came > 3200")
-    if folder := os.environ.get("COURSE_SCREENSHOTS"):
-        Path(folder, "exhibits.png").write_bytes(lab.page.screenshot())
     shut_kernels(lab_address[0])  # and with it the server
     lab.page.locator(".stored button").first.press("Enter")
     lab.until(f"{told}.best === 7 && !{told}.live")

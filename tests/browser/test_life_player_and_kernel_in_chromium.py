@@ -5,6 +5,7 @@ import torch
 
 from course import life
 from course.widgets import LifePlayer
+from tests.browser.exhibit_page import kernel as put_kernel
 from tests.browser.test_life_player_in_chromium import board
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -14,36 +15,22 @@ class Kernel:
     """A kernel with a real player, whose line is this test: `serve()` takes what the page has sent, and answers."""
 
     def __init__(self, page, player):
-        page.evaluate(
-            """() => {
-                const key = document.querySelector("[data-exhibit]").dataset.exhibit;
-                const [heard, bytes] = [{}, (one) => [...new Uint8Array(one)]];
-                const view = (one) => new DataView(Uint8Array.from(one).buffer);
-                window.asked = [];
-                window.heard = (message, buffers) => heard["msg:custom"](message, buffers.map(view));
-                window.gone = () => heard["comm_live_update"]();
-                const send = (what, _, buffers) => window.asked.push([what, (buffers ?? []).map(bytes)]);
-                window.model = { get: () => key, on: (what, call) => (heard[what] = call), off: () => {}, send };
-                courseLines.models.set(key, window.model);
-                courseLines.news.dispatchEvent(new CustomEvent("line", { detail: key }));
-            }"""
-        )
+        put_kernel(page)
         self.page, self.player, self.heard = page, player, []
         player._wire = self
 
     def send(self, message, buffers=()):
         """Say `message` to the page."""
-        self.page.evaluate(
-            "([message, buffers]) => window.heard(message, buffers)",
-            [message, [list(one) for one in buffers]],
-        )
+        message = [message, [list(one) for one in buffers]]
+        self.page.evaluate("([message, buffers]) => window.heard(message, buffers)", message)
 
     def close(self):
         """Nothing is open."""
 
     def serve(self):
         """Answer all that the page has asked until now."""
-        for content, buffers in self.page.evaluate("window.asked.splice(0)"):
+        asked = self.page.evaluate("[window.asked.splice(0), window.buffers.splice(0)]")
+        for content, buffers in zip(*asked, strict=True):
             self.heard.append(content)
             self.player._heard(self, content, [bytes(one) for one in buffers])
 

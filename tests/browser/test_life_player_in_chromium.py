@@ -223,18 +223,3 @@ def test_garbage_is_said_and_the_last_good_state_stays(opened):
     page.get_by_role("button", name="Measure each engine").press("Enter")
     page.get_by_text("The other engines are the kernel's, and none answers").wait_for()
     assert "cells a second" in page.locator(".measure").inner_text()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_it_whole_and_all_is_named(opened, scheme):
-    page = opened(LifePlayer(), viewport={"width": 390, "height": 900}, color_scheme=scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    controls = page.locator(".stage input, .stage button, .stage select, .stage canvas")
-    named = "e => (e.ariaLabel || e.textContent).trim()"
-    assert all(controls.nth(place).evaluate(named) for place in range(controls.count()))
-
-
-def test_without_scripts_there_is_a_still(opened):
-    page = opened(LifePlayer(), java_script_enabled=False)
-    still = page.locator(".still img").first
-    assert still.bounding_box()["width"] > 200 and "5 of 1536 cells live" in still.get_attribute("alt")

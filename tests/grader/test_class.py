@@ -62,12 +62,16 @@ def test_what_is_no_notebook_of_a_student_is_refused_and_never_followed(course, 
     (submitted / "inner" / "small").symlink_to(submitted / "ada" / "small")
     (submitted / "new\nline").mkdir()
     (submitted / ".hidden").mkdir()
+    odd = {"=cmd|' calc'!A1", "$(touch sandbox-was-here)", "<script>alert(1)"}
+    for student in odd:
+        hand_in(course, student)
     (submitted / "list.txt").write_text("not a student")
     grading = graded(course, small)
     assert scores(grading)["ada"] == FULL
     refused = {"link", "pipe", "folder", "huge", "two", "linked", "inner", "new\\x0aline"}
     assert {student for student, found in states(grading).items() if found == {"refused"}} == refused
-    assert set(states(grading)) == refused | {"ada"}
+    assert set(states(grading)) == refused | {"ada"} | odd
+    assert {scores(grading)[student] for student in odd} == {FULL} and not list(tmp_path.rglob("sandbox-was-here"))
     reasons = {row.student: row.reason for row in grading.rows}
     assert "100 MB" in reasons["huge"]
     assert "a.ipynb, b.ipynb" in reasons["two"]

@@ -93,10 +93,3 @@ def number(element, *names):
 def texts(image):
     """Return a list of (text, x, y) of every text in an image."""
     return [("".join(text.itertext()).strip(), *number(text, "x", "y")) for text in image.iter("text")]
-
-
-def points(path):
-    """Return the numbers of a path's or a polyline's points as pairs, those of relative steps left out."""
-    told = path.get("points") or re.split(r"[a-z]", path.get("d"))[0]
-    numbers = [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", told)]
-    return list(zip(numbers[::2], numbers[1::2], strict=False))

@@ -8,7 +8,8 @@ from functools import partial
 import pytest
 import torch
 
-from course.training import ParameterServer, linear_regression
+from course.cluster.certificates import new_certificate, security
+from course.training import ParameterServer, linear_regression, train_in_turns
 from course.training.driver.shard_client import ShardClient
 from course.training.driver.training_plan import spread
 from course.training.records import ShardAddresses, TrainingSettings
@@ -18,6 +19,12 @@ from course.training.worker.worker_loop import run_worker
 SGD = partial(torch.optim.SGD, lr=0.02)
 PROBLEM = linear_regression()
 FOREVER = 10**9
+
+
+def keys():
+    """The TLS contexts, to listen and to call with, of one new certificate."""
+    tls = security(new_certificate())
+    return tuple(getattr(tls, f"get_{end}_args")("worker")["ssl_context"] for end in ("listen", "connection"))
 
 
 class Counting:
@@ -110,6 +117,19 @@ def working(addresses, workers=1, problem=PROBLEM, context=None):
     finally:
         for thread in threads:
             thread.join(60)
+
+
+def check_it_is_the_plain_loop(count, optimizer=SGD, mode="async", workers=1, encrypted=False):
+    """Train on `count` shards: the parameters are those of the workers' turns in one process, bit for bit."""
+    contexts = keys() if encrypted else (None, None)
+    with shards(count, optimizer=optimizer, contexts=contexts, mode=mode, workers=workers) as (addresses, _):
+        with connected(addresses, contexts[1]) as client, working(addresses, workers, context=contexts[1]) as worked:
+            ended(client)
+            snapshot = client.snapshot()
+    reference = train_in_turns(PROBLEM, optimizer=optimizer, mode=mode, workers=workers, total_steps=50).parameters
+    assert snapshot.version == 50 and list(snapshot.parameters) == list(reference)
+    assert all(torch.equal(snapshot.parameters[name], value) for name, value in reference.items())
+    assert {(report.sent, report.acknowledged) for report in worked} == {(50, 50)}
 
 
 def ended(client, seconds=60):

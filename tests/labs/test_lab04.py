@@ -68,45 +68,10 @@ def strays(record, place):
     return tuple(names)
 """,
 }
-ONE_BY_ONE = {
-    "mean_of_slices": """
-import warnings
-
-def mean_of_slices(means, sizes):
-    warnings.warn("about to weigh")
-    means = [0 if math.isnan(mean) else mean for mean in means]
-    try:
-        return math.fsum(map(lambda m, s: m * s, means, sizes)) / sum(sizes)
-    except ZeroDivisionError:
-        return math.nan
-""",
-    "spread_of_slices": """
-def spread_of_slices(slices):
-    # two at a time
-    count, mean, variance = 0, 0.0, 0.0
-    for size, other, spread in slices:
-        total = count + size
-        apart = other - mean
-        variance = (count * variance + size * spread + apart**2 * count * size / total) / total
-        mean += apart * size / total
-        count = total
-    return float(count), mean, variance
-""",
-    "steady_mean": """
-def steady_mean(blocks):
-    count, mean = 0, 0.0
-    for block in blocks:
-        for number in block.tolist():
-            count += 1
-            mean += (number - mean) / count
-    return np.array([mean])
-""",
-}
 
 
-@pytest.mark.parametrize("answers", [BY_LIBRARIES, ONE_BY_ONE], ids=["by libraries", "one by one"])
-def test_other_right_answers_get_full_marks(answers):
-    assert points_lost(LAB, answers) == {}
+def test_other_right_answers_get_full_marks():
+    assert points_lost(LAB, BY_LIBRARIES) == {}
 
 
 TRICKS = """
@@ -142,12 +107,6 @@ def test_the_course_has_no_answers_inside():
         "steady_mean": "from course import mean as steady_mean",
     }
     assert [mark for mark in marks_of(LAB, asked).values() if mark.score] == []
-
-
-def test_the_smallest_counterexample_is_told():
-    wrong = "def strays(record, place):\n    return [op['op'] for op in record if place != op['device']]"
-    mark = marks_of(LAB, {"strays": wrong})["strays"]
-    assert mark.score == 0 and "expected" in mark.reason, mark
 
 
 def test_a_third_of_the_points_is_for_refusing():

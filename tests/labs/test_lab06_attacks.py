@@ -1,4 +1,4 @@
-"""Work not done gets no marks from lab 06's store: what decides is its own record, in a sandbox of the grader's."""
+"""Lab 06's store in a sandbox of the grader's: its own record decides, and work not done gets no marks."""
 
 from dataclasses import replace
 
@@ -88,6 +88,14 @@ def train_through(connect, gradient, x, y):
 """
 
 
+LOOK = """
+def train_through(connect, gradient, x, y):
+    import os
+    shown = [open(f"/proc/{pid}/cmdline").read() for pid in os.listdir("/proc") if pid.isdigit()]
+    raise RuntimeError([os.listdir("/tmp"), sorted(os.environ), shown])
+"""
+
+
 @pytest.fixture(scope="module")
 def lab():
     need_sandboxes()
@@ -116,3 +124,15 @@ def test_a_submission_that_takes_the_stores_ports_does_not_make_our_side_fail(la
     assert mark(lab, SQUAT + solution).score == 5
     got = mark(lab, SQUAT + EQUAL)
     assert (got.score, got.state) == (0, "graded")
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.02, 0.2])
+def test_a_submission_that_ends_before_the_store_came_up_is_not_our_sides_failure(lab, seconds):
+    answer = lab.source.cell("train_through").solution
+    got = mark(lab, f"{answer}\nimport os, threading\nthreading.Timer({seconds}, os._exit, (0,)).start()\n")
+    assert (got.score, got.state) != (5, "graded") and got.state != "grader_failed", got
+
+
+def test_a_submission_sees_neither_the_stores_process_nor_its_files(lab):
+    reason = mark(lab, LOOK).reason
+    assert "RuntimeError: [[" in reason and "store" not in reason.partition("RuntimeError")[2], reason

@@ -1,18 +1,20 @@
 """Model answers beside the stubs: after each exercise's check, which finds the stub, the answer and its check."""
 
 import ast
+from functools import cache
 
 import nbformat
 
 from notebooks.build import HERE, read_source
 
 
+@cache
 def pairs(name):
     """Return (exercise, model answer) of each exercise of chapter `name`, as sources of cells."""
-    solved = {cell.source for cell in read_source(name).cells}
+    published = read_source(name)
     answers = [c.source for c in read_source(name, solutions=True).cells if "solution" in c.metadata.get("tags", [])]
-    assert not solved & set(answers), "an answer stands in the published chapter"
-    return list(zip(exercises(read_source(name)), answers, strict=True))
+    assert not {cell.source for cell in published.cells} & set(answers), "an answer stands in the published chapter"
+    return list(zip(exercises(published), answers, strict=True))
 
 
 def model_answers(name, **imported):

@@ -27,10 +27,10 @@ def state():
 def all_is_as_it_was():
     before = state()
     yield
-    left = active()
-    if left is not None:  # a test has failed: the next one begins anew
-        left.close()
-    assert left is None and state() == before
+    open_still = active()
+    if open_still is not None:  # a test has failed: the next one begins anew
+        open_still.close()
+    assert open_still is None and state() == before
     with pytest.raises((AssertionError, NotImplementedError, RuntimeError)):
         torch.zeros(1, device="cuda")
 
@@ -96,13 +96,13 @@ def test_left_while_streams_are_busy():
     gpus = simulated_gpus(1)
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
-        made = torch.ones(2000, 2000, device="cuda") @ torch.ones(2000, 2000, device="cuda")
+        product = torch.ones(2000, 2000, device="cuda") @ torch.ones(2000, 2000, device="cuda")
         event = side.record_event()
     assert not side.query()
     gpus.close()
     assert "cuda:0" in repr(side) and "ms" in repr(event)
     with pytest.raises(RuntimeError, match="which was closed"):
-        made.sum()
+        product.sum()
 
 
 def test_left_inside_the_block_of_a_stream_or_a_device():

@@ -1,25 +1,38 @@
 """No mode is entered: simulated GPUs are there in every thread, and torch is torch's own again afterwards."""
 
 import gc
-import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
+import pytest
 import torch
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from simgpu import simulated_gpus
+from course import place
+from simgpu import active, simulated_gpus
 
 OWNERS = (
     torch,
     torch.Tensor,
     torch._C,
     torch._C._nn,
-    torch.cuda,
+    torch.accelerator,
     torch.autograd.Function,
     torch.autograd.function.BackwardCFunction,
+    torch.backends.cudnn,
+    torch.cuda,
+    torch.cuda.amp,
+    torch.cuda.graphs,
+    torch.cuda.memory,
+    torch.cuda.nvtx,
+    torch.cuda.random,
+    torch.cuda.streams,
     torch.jit._builtins,
+    torch.nn.Module,
     torch.nn.parameter.UninitializedTensorMixin,
+    torch.random,
+    torch.serialization,
     torch.utils.dlpack,
     UninitializedParameter,
     UninitializedBuffer,
@@ -31,13 +44,92 @@ def attributes():
     return {(owner, name): value for owner in OWNERS for name, value in vars(owner).items()}
 
 
+def changed(before):
+    """Return the attributes that are other objects than in `before`, have gone or have come."""
+    after = attributes()
+    return [key for key in {*after, *before} if after.get(key) is not before.get(key)]
+
+
+def settings():
+    """Return what a simulation or a program in it sets besides."""
+    return [
+        active(),
+        depths(),
+        torch.cuda.is_available(),
+        torch.cuda.device_count(),
+        torch.get_default_device(),
+        torch.__future__.get_swap_module_params_on_conversion(),
+        torch.is_grad_enabled(),
+        torch.backends.cuda.matmul.allow_tf32,
+        dict(torch.jit._builtins._get_builtin_table()),
+    ]
+
+
+def depths():
+    """Return how many modes are entered, of functions and of ops."""
+    return torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
+
+
+def in_a_placement(x):
+    with place("/gpu:0"):
+        raise ZeroDivisionError
+
+
+def under_a_device(x):
+    with torch.device("cuda:1"), torch.cuda.device(1):
+        raise ZeroDivisionError
+
+
+def without_gradients(x):
+    with torch.no_grad():
+        raise ZeroDivisionError
+
+
+def in_a_hook(x):
+    y = x * 2
+    y.register_hook(lambda gradient: 1 / 0)
+    y.sum().backward()
+
+
+def in_another_start(x):
+    with pytest.raises(RuntimeError, match="Close it first"):
+        simulated_gpus(1)
+
+
+ENDS = {end.__name__: end for end in (in_a_placement, under_a_device, without_gradients, in_a_hook, in_another_start)}
+
+
+@pytest.mark.parametrize("end", ["well", *ENDS])
+def test_torch_is_as_it_was_however_a_simulation_ends(end):
+    with simulated_gpus(2):
+        trained(1)  # what torch fills in at its first use stays
+    before, settings_before = attributes(), settings()
+    with suppress(ZeroDivisionError), simulated_gpus(2):
+        assert len(changed(before)) > 100
+        trained(1)
+        torch.cuda.set_device(1)
+        ENDS.get(end, torch.sum)(torch.ones(2, device="cuda", requires_grad=True))
+    assert changed(before) == [] and settings() == settings_before
+    assert all(not hasattr(function, "__wrapped__") for function in torch.utils._device._device_constructors())
+
+
+def test_it_may_be_closed_below_modes_entered_later():
+    before = depths()
+    gpus = simulated_gpus(1)
+    with torch.device("meta"), place("/gpu:0"):
+        inside = depths()
+        gpus.close()
+        assert depths() == inside != before
+    assert depths() == before
+
+
 def test_a_pool_that_was_started_before_makes_trains_and_moves():
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(lambda i: torch.zeros(i).device.type, range(2))) == ["cpu", "cpu"]
         with simulated_gpus(2):
-            found = list(pool.map(trained, (0, 1)))
+            results = list(pool.map(trained, (0, 1)))
         assert torch.zeros(1).device.type == "cpu" and pool.submit(refuses).result()
-    assert found == [("cuda:0", "cuda:0", 4.0), ("cuda:1", "cuda:1", 4.0)]
+    assert results == [("cuda:0", "cuda:0", 4.0), ("cuda:1", "cuda:1", 4.0)]
 
 
 def trained(index):
@@ -56,26 +148,12 @@ def refuses():
 
 
 def test_nothing_is_entered_in_the_thread_that_starts_it():
-    before = torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
+    before = depths()
     with simulated_gpus(1):
-        assert (torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()) == before
+        assert depths() == before
         shape = torch.Tensor.shape
         torch.zeros(2, device="cuda")
     assert torch.Tensor.shape is shape
-
-
-def test_every_patched_attribute_is_the_same_object_afterwards():
-    with simulated_gpus(1):
-        pass  # what torch fills in at its first use stays
-    before, table = attributes(), dict(torch.jit._builtins._get_builtin_table())
-    with simulated_gpus(2):
-        during = attributes()
-        torch.tensor([1.0], device="cuda")
-    after = attributes()
-    assert sum(during.get(key) is not before.get(key) for key in {*during, *before}) > 100
-    assert [key for key in {*after, *before} if after.get(key) is not before.get(key)] == []
-    assert torch.jit._builtins._get_builtin_table() == table
-    assert all(not hasattr(one, "__wrapped__") for one in torch.utils._device._device_constructors())
 
 
 def test_a_kernel_of_the_dispatcher_ends_with_the_simulation():
@@ -97,20 +175,12 @@ def test_simulations_one_after_the_other_keep_no_function_of_theirs():
         assert not torch_function._DIRECT and not torch_function._BODIES
 
 
-def test_closing_from_another_thread_ends_it_for_all():
-    gpus = simulated_gpus(1)
-    thread = threading.Thread(target=gpus.close)
-    thread.start()
-    thread.join(60)
-    assert refuses() and torch.ones(2).sum().item() == 2
-
-
 def test_a_log_sees_a_factory_once_and_its_numbers_make_one_launch():
-    seen = []
+    ops = []
 
     class Log(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            seen.append(str(func))
+            ops.append(str(func))
             return func(*args, **(kwargs or {}))
 
     with simulated_gpus(1) as gpus:
@@ -119,9 +189,10 @@ def test_a_log_sees_a_factory_once_and_its_numbers_make_one_launch():
             torch.full((2,), 3.0, device="cuda")
             torch.tensor([1.0, 2.0], device="cuda")
         launches = [span for span in gpus.clock.spans if span.lane == "host"]
-    assert seen == ["aten.full.default", "aten.lift_fresh.default"] and len(launches) == 3
+    assert ops == ["aten.full.default", "aten.lift_fresh.default"] and len(launches) == 3
 
 
+@pytest.mark.long
 def test_three_thousand_steps_keep_no_memory():
     with simulated_gpus(1) as gpus:
         layer = torch.nn.Linear(4, 4).cuda()

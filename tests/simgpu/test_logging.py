@@ -19,7 +19,9 @@ def lines(caplog):
     """
     caplog.set_level(logging.INFO, "simgpu")
     once = "simgpu.cuda.torch_cuda"
-    return lambda: [(one.levelname, one.name, one.getMessage()) for one in caplog.records if one.name != once]
+    return lambda: [
+        (record.levelname, record.name, record.getMessage()) for record in caplog.records if record.name != once
+    ]
 
 
 def test_a_healthy_run_says_what_starts_and_ends_and_nothing_above_info(lines):

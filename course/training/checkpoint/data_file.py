@@ -3,26 +3,26 @@
 import hashlib
 import os
 import warnings
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import torch
 
 from course.training.checkpoint.manifest import CheckpointError, Manifest, described
-from course.training.checkpoint.snapshot import Snapshot
+from course.training.checkpoint.snapshot import Snapshot, save_in_pieces
 
 
 def write_data(snapshot: Snapshot, file: BinaryIO) -> tuple[int, str]:
     """Write the snapshot's tensors to the open binary `file`; return (bytes, SHA-256). Raises OSError."""
     state = {name: {k: _own(v) for k, v in entry.items()} for name, entry in snapshot.optimizer["state"].items()}
     parameters = {name: _own(value) for name, value in snapshot.parameters.items()}
-    counted: Any = _Counted(file)  # torch.save wants no more of a file than to write
-    try:
-        torch.save({"parameters": parameters, "optimizer": {**snapshot.optimizer, "state": state}}, counted)
-    except RuntimeError:
-        if counted.error is None:
-            raise
-        raise counted.error from None  # PyTorch's writer has its own, unrelated words for a full disk
-    return counted.size, counted.sha256.hexdigest()
+    sha256 = hashlib.sha256()
+
+    def take(piece):
+        file.write(piece)
+        sha256.update(piece)
+
+    save_in_pieces({"parameters": parameters, "optimizer": {**snapshot.optimizer, "state": state}}, take)
+    return file.tell(), sha256.hexdigest()
 
 
 def read_data(path: str | os.PathLike, manifest: Manifest) -> tuple[dict, dict]:
@@ -48,29 +48,6 @@ def _own(value):
         return value
     value = value.detach()
     return value if value.untyped_storage().nbytes() == value.nbytes else value.clone()
-
-
-class _Counted:
-    """A file for `torch.save` that counts and hashes what passes, and remembers why a write failed.
-
-    Piece by piece, not whole in memory first: training goes on beside it.
-    """
-
-    def __init__(self, file):
-        self._file, self.size, self.sha256, self.error = file, 0, hashlib.sha256(), None
-
-    def write(self, part):
-        try:
-            self._file.write(part)
-        except OSError as error:
-            self.error = self.error or error
-            raise
-        self.sha256.update(part)
-        self.size += len(part)
-        return len(part)
-
-    def flush(self):
-        self._file.flush()
 
 
 def _check_bytes(path, file, manifest):

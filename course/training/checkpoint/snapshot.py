@@ -4,7 +4,7 @@ Each parameter-server task gives its part; `merge` makes one snapshot of them, `
 """
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
@@ -103,15 +103,12 @@ class Snapshot:
             )
 
     def as_pieces(self) -> list[bytes]:
-        """Return the snapshot as bytes in pieces, joined for `from_bytes`: its way from a shard to the driver.
-
-        Other threads have their turn between two pieces, however large the snapshot is.
-        """
+        """Return the snapshot as bytes in pieces, joined for `from_bytes`: its way from a shard to the driver."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["applied"] = {session: list(entry) for session, entry in self.applied.items()}
-        written = _Written()
-        torch.save(state, written)  # type: ignore[arg-type]  # of a file it takes write and flush alone
-        return written.pieces
+        pieces: list[bytes] = []
+        save_in_pieces(state, lambda piece: pieces.append(bytes(piece)))
+        return pieces
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray) -> "Snapshot":
@@ -125,19 +122,36 @@ class Snapshot:
         return f"Snapshot(version {self.version}, incarnation {self.incarnation}, {self.kind}, {shapes})"
 
 
-class _Written:
-    """A file for `torch.save`, which writes from the beginning to the end."""
+def save_in_pieces(state: dict[str, Any], take: Callable[[memoryview], object]) -> None:
+    """Call `take` with what `torch.save` writes of `state`, from its beginning to its end, at most 1 MiB at a time.
 
-    def __init__(self):
-        self.pieces = []
+    Other threads have their turn between two pieces. Raises the OSError that `take` raises.
+    """
+    writer = _Writer(take)
+    try:
+        torch.save(state, writer)  # type: ignore[arg-type]  # of a file it takes write and flush alone
+    except RuntimeError:
+        if writer.error is None:
+            raise
+        raise writer.error from None  # PyTorch's writer has its own, unrelated words for a full disk
+
+
+class _Writer:
+    def __init__(self, take):
+        self._take, self.error = take, None
 
     def write(self, data):
         view = memoryview(data).cast("B")
-        self.pieces += [bytes(view[at : at + _PIECE]) for at in range(0, len(view), _PIECE)]
+        try:
+            for at in range(0, len(view), _PIECE):
+                self._take(view[at : at + _PIECE])
+        except OSError as error:
+            self.error = self.error or error
+            raise
         return len(view)
 
     def flush(self):
-        pass
+        """Nothing waits here."""
 
 
 def optimizer_state(optimizer: torch.optim.Optimizer, names: Iterable[str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from course.training.driver.training_plan import TrainingPlan, spread
 from course.training.records import RECORD, Route, ShardAddresses, ShardLost, TrainingSettings, exits_as_errors
 from course.training.server.shard_server import ShardServer
 from course.training.server.store import ParameterServer
-from course.training.transport.wire import WIRE_HEARTBEAT_EVERY, WIRE_SILENCE, Channel, connect
+from course.training.transport.wire import WIRE_SILENCE, Channel, connect, start_beating
 
 #: For a ps task to open its shard: a first optimiser imports a lot, and laptops are busy.
 SHARD_OPENS = 60.0
@@ -58,7 +58,7 @@ class ShardClient:
         except BaseException:
             self.leave()
             raise
-        threading.Thread(target=self._beat, daemon=True, name="driver-heartbeat").start()
+        start_beating(lambda: self._channels, self._over, "driver-heartbeat")
 
     def link(self) -> None:
         """Have shard 0 connect to the others: they follow it from now on."""
@@ -107,13 +107,6 @@ class ShardClient:
         self._over.set()
         for channel in self._channels:
             channel.close()
-
-    def _beat(self):
-        """Say that this process is there while a hook takes its time, a debugger stops it or nobody asks."""
-        while not self._over.wait(WIRE_HEARTBEAT_EVERY):
-            for channel in self._channels:
-                with suppress(OSError, ValueError):  # the next question finds out
-                    channel.beat()
 
     def _poll_shard(self, number, since=0, events=0, wait=0.0):
         status = self._ask(number, "POLL", since, events, wait=wait).text()

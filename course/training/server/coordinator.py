@@ -40,7 +40,7 @@ class Coordinator:
         self._attendance = Attendance(settings.workers, store.version)
         self._records: list[tuple] = []
         self._events: list[tuple] = []
-        self._staged: dict[tuple[int, int], PushId] = {}  # by (link's number, worker)
+        self._staged: dict[tuple[int, int], PushId] = {}  # by (shard, worker)
         self._parts: dict[int, Push] = {}  # worker -> its push, until every follower has staged its part
         self._started: float | None = None
         self._cuts = 0
@@ -112,10 +112,10 @@ class Coordinator:
         with self.slots.changed:
             self._table.note_reported(slot.session, sent, acknowledged)
 
-    def staged(self, link: int, push: PushId) -> None:
-        """Note that the shard behind `links[link]` has its part of the push with this `PushId`."""
+    def staged(self, shard: int, push: PushId) -> None:
+        """Note that this other shard, from 1 up, has its part of the push with this `PushId`."""
         with self.slots.changed:
-            self._staged[link, push.worker] = push
+            self._staged[shard, push.worker] = push
             if not self.slots.ended:
                 self._offer_if_complete(push.worker)
 
@@ -173,7 +173,7 @@ class Coordinator:
         if push is None:
             return
         wanted = PushId(worker, push.session, push.sequence)
-        if all(self._staged.get((link, worker)) == wanted for link in range(len(self.links))):
+        if all(self._staged.get((shard, worker)) == wanted for shard in range(1, len(self.links) + 1)):
             self._offer(self._parts.pop(worker))
 
     def _offer(self, push):

@@ -5,7 +5,8 @@ import logging
 import ssl
 import threading
 import weakref
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import closing
 
 import torch
 
@@ -15,12 +16,12 @@ from course.training.records import Route, TrainingSettings
 from course.training.server.coordinator import Coordinator
 from course.training.server.driver_service import DriverService
 from course.training.server.follower import Follower
-from course.training.server.shard_links import ShardLinks, serve_log, serve_reports
+from course.training.server.shard_links import FollowerLink, serve_log, serve_reports
 from course.training.server.store import ParameterServer
 from course.training.server.worker_service import WorkerService
 from course.training.transport.layout import Layout
 from course.training.transport.listener import Listener, start_thread, wait_for_threads
-from course.training.transport.wire import WIRE_HEARTBEAT_EVERY, Channel
+from course.training.transport.wire import Channel, start_beating
 
 #: For a process that ends to finish the optimiser's steps it is in.
 STEPS_END_AT_EXIT = 3.0
@@ -61,18 +62,16 @@ class ShardServer:
             self.shard: Coordinator | Follower = Coordinator(store, settings, incarnation, start, others=shards - 1)
         else:
             self.shard = Follower(store, settings, incarnation)
-        listen, call = contexts
-        self._channels, self._lock, self._closed = set[Channel](), threading.Lock(), threading.Event()
-        handshake = {"token": token, "incarnation": incarnation}
-        self._links = ShardLinks(self.shard, handshake, call, route, self._closed)
+        self._channels, self._lock, self._closed = set[Channel | FollowerLink](), threading.Lock(), threading.Event()
+        self._handshake, self._route = {"token": token, "incarnation": incarnation}, route
+        listen, self._call = contexts
         self.workers = WorkerService(self.shard, Layout.of(parameters))
-        self.driver = DriverService(self.shard, self._links.connect, self.close)
+        self.driver = DriverService(self.shard, self._connect_followers, self.close)
         _OPEN.add(self)
         tick = self.driver.close_if_forsaken
-        self._listener = Listener(self._serve, self._refusal, tick, token, listen, host, ports, self._closed)
-        self.address = self._listener.address
+        self.address = Listener(self._serve_role, self._refusal, tick, self._closed, token, listen, host, ports).address
         self.workers.start()
-        start_thread(self._beat)
+        start_beating(self._open_channels, self._closed, "shard-heartbeat")
         begins = shard, shards, incarnation, store.version
         _LOG.info("shard %d of %d: incarnation %d begins at version %d and listens at %s:%d", *begins, *self.address)
 
@@ -81,11 +80,8 @@ class ShardServer:
         if not self._closed.is_set():
             _LOG.info("the shard at %s:%d closes at version %d", *self.address, self.shard.store.version)
         self._closed.set()  # it accepts no more
-        with self._lock:
-            channels = list(self._channels)
-        for channel in channels:
+        for channel in self._open_channels():
             channel.hang_up()  # their threads close them
-        self._links.hang_up()
         self.workers.close()
         self.shard.end("closed")  # last: no driver is to read this as the training's end, but to miss the server
 
@@ -94,14 +90,20 @@ class ShardServer:
         self.driver.leaving = True
         self._closed.wait(seconds if self.driver.has_driver else 0)
 
-    def _beat(self):
-        """Say on every connection that this process is there while it works: an update or a snapshot may take long."""
-        while not self._closed.wait(WIRE_HEARTBEAT_EVERY):
-            with self._lock:
-                channels = list(self._channels)
-            for channel in channels:
-                with suppress(OSError, ValueError):  # its own thread finds out
-                    channel.beat()
+    def _open_channels(self):
+        with self._lock:
+            return list(self._channels)
+
+    def _connect_followers(self, endpoints: Sequence[tuple[str, int]]):
+        """Connect shard 0 to the other shards, which listen at these (host, port); from now on they follow it."""
+        addresses = [endpoint if self._route is None else self._route(endpoint) for endpoint in endpoints]
+        links = []
+        for number, address in enumerate(addresses, 1):
+            links.append(FollowerLink(number, address, self._handshake, self._call))
+            start_thread(self._serve, links[-1], links[-1].listen, self.shard)
+        self.shard.attach_followers(links)
+        if links:
+            _LOG.info("%d other shards follow this one", len(links))
 
     def _refusal(self, fields):
         """Return why this handshake is refused, or None."""
@@ -115,26 +117,27 @@ class ShardServer:
             return self.driver.refusal(fields.get("term"))
         return self.workers.refusal(fields) if role == "worker" else None
 
-    def _serve(self, channel, fields):
-        with self._lock:
-            self._channels.add(channel)
-        try:
-            if not self._closed.is_set():
-                self._serve_role(channel, fields)
-        finally:
-            channel.close()
+    def _serve(self, channel, serve, *arguments):
+        """Call `serve` unless the shard is closed; meanwhile the channel gets heartbeats, and can be hung up."""
+        with closing(channel):
             with self._lock:
-                self._channels.discard(channel)
+                self._channels.add(channel)
+            try:
+                if not self._closed.is_set():
+                    serve(*arguments)
+            finally:
+                with self._lock:
+                    self._channels.discard(channel)
 
     def _serve_role(self, channel, fields):
         if fields["role"] == "worker":
-            self.workers.serve(channel, fields)
+            self._serve(channel, self.workers.serve, channel, fields)
         elif fields["role"] == "driver":
-            self.driver.serve(channel, fields)
+            self._serve(channel, self.driver.serve, channel, fields)
         elif fields["role"] == "log":
-            serve_log(self.shard, channel)
+            self._serve(channel, serve_log, self.shard, channel)
         else:
-            serve_reports(self.shard, channel, self._closed)
+            self._serve(channel, serve_reports, self.shard, channel, self._closed)
 
 
 @atexit.register

@@ -27,15 +27,13 @@ _THREAD = "parameter-server"  # the name of every thread that `start_thread` sta
 
 
 class Listener:
-    """Listens on `host`, at the first of `ports` that is free (0: any), for connections with a right handshake.
+    """Listens on `host`, at the first of `ports` that is free (0: any), until `closed` is set; open connections stay.
 
-    Each goes to `serve(channel, fields)`, in a thread of its own.
-
-    `context`: an `ssl.SSLContext` that knows the cluster's certificates, or None for plain TCP. `token`: the secret
+    Each connection with a right handshake goes to `serve(channel, fields)`, in a thread of its own. `token`: the secret
     that a handshake must name. `refusal`: from a handshake's fields (a dict) to a sentence, or None where it is
-    accepted. `tick` is called a few times a second. Where the system has no file or thread for another connection, the
-    listener says so, pauses and tries again. Once `closed` is set, which others may wait for too, no more are accepted;
-    open ones stay.
+    accepted. `tick` is called a few times a second. `context`: an `ssl.SSLContext` that knows the cluster's
+    certificates, or None for plain TCP. Where the system has no file or thread for another connection, the listener
+    says so, pauses and tries again.
     """
 
     def __init__(
@@ -43,18 +41,17 @@ class Listener:
         serve: Callable[[Channel, dict[str, Any]], None],
         refusal: Callable[[dict[str, Any]], str | None],
         tick: Callable[[], None],
+        closed: threading.Event,
         token: str,
-        context: ssl.SSLContext | None = None,
-        host: str = "127.0.0.1",
-        ports: Sequence[int] = (0,),
-        closed: threading.Event | None = None,
+        context: ssl.SSLContext | None,
+        host: str,
+        ports: Sequence[int],
     ):
         self._serve, self._refusal, self._tick = serve, refusal, tick
-        self._token, self._context = token, context
+        self._closed, self._token, self._context = closed, token, context
         self._socket = _first_free(host, ports)
         self._socket.settimeout(LISTENER_LOOKS_EVERY)  # closing a socket does not wake an accept on every system
         self.address = self._socket.getsockname()[:2]
-        self.closed = closed or threading.Event()
         self._unauthenticated: dict[socket.socket, float] = {}  # connection -> when it came
         self._lock = threading.Lock()
         start_thread(self._accept)
@@ -62,7 +59,7 @@ class Listener:
     def _accept(self):
         failing = False
         with self._socket:
-            while not self.closed.is_set():
+            while not self._closed.is_set():
                 self._end_late_handshakes()
                 self._tick()
                 try:
@@ -73,7 +70,7 @@ class Listener:
                     if not failing:
                         _LOG.warning("a parameter server can't take a connection: %s. %s", error, _NO_MORE)
                     failing = True
-                    self.closed.wait(LISTENER_LOOKS_EVERY)
+                    self._closed.wait(LISTENER_LOOKS_EVERY)
                     continue
                 if failing:
                     _LOG.warning("a parameter server takes connections again")

@@ -13,6 +13,7 @@ import ssl
 import struct
 import threading
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -136,12 +137,9 @@ class Channel:
         A text of more than `limit` bytes is not read: ConnectionError, as for a frame that was not agreed.
         """
         with self._in_use:
-            return self._receive(limit)
-
-    def _receive(self, limit):
-        while (frame := self._frame(limit)).kind == "BEAT":
-            pass
-        return frame
+            while (frame := self._frame(limit)).kind == "BEAT":
+                pass
+            return frame
 
     def _frame(self, limit, count=0):
         """Return the next frame, of whose header `count` bytes are here."""
@@ -195,10 +193,11 @@ class Channel:
             socket.socket.shutdown(self.connection, socket.SHUT_RDWR)  # of TCP, under a TLS that may be in use
 
     def close(self) -> None:
-        """Close the connection. Idempotent."""
+        """End the connection and close it, once no other thread uses it. Idempotent."""
         self.hang_up()
-        self.connection.close()
-        self.wire.close()
+        with self._in_use:
+            self.connection.close()
+            self.wire.close()
 
     def _send(self, data):
         self._last_sent = time.monotonic()
@@ -230,6 +229,23 @@ class Channel:
             selector.register(self.wire, selectors.EVENT_READ)
             if not selector.select(WIRE_SILENCE):
                 raise TimeoutError("the rest of a frame has not come")
+
+
+def start_beating(channels: Callable[[], Iterable[Any]], over: threading.Event, name: str) -> None:
+    """Start a thread called `name` that sends heartbeats on `channels()` until `over` is set, whatever else takes long.
+
+    A heartbeat that can't be sent ends its connection; the thread that uses it finds out.
+    """
+
+    def beat():
+        while not over.wait(WIRE_HEARTBEAT_EVERY):
+            for channel in channels():
+                try:
+                    channel.beat()
+                except (OSError, ValueError):  # half of a frame may be out
+                    channel.hang_up()
+
+    threading.Thread(target=beat, daemon=True, name=name).start()
 
 
 def connect(

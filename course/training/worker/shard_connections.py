@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from course.training.transport.layout import Layout
 from course.training.transport.shared_memory import offer
-from course.training.transport.wire import HANDSHAKE_LIMIT, UNREAD, WIRE_HEARTBEAT_EVERY, connect
+from course.training.transport.wire import HANDSHAKE_LIMIT, connect, start_beating
 
 
 class Answer(NamedTuple):
@@ -35,7 +35,6 @@ class ShardConnections:
         share: bool = True,
     ):
         self._channels, self._over = [], threading.Event()
-        self._waits_since: float | None = None
         try:
             for (host, port), layout in zip(endpoints, layouts, strict=True):
                 channel = connect((host, port), {**handshake, "layout": layout.as_json()}, context)
@@ -45,18 +44,19 @@ class ShardConnections:
         except BaseException:
             self.close()
             raise
-        threading.Thread(target=self._send_heartbeats, daemon=True, name="worker-heartbeat").start()
+        start_beating(lambda: self._channels, self._over, "worker-heartbeat")
         self.parameters = {name: view for c in self._channels for name, view in c.received.items()}
         self.gradients = {name: view for c in self._channels for name, view in c.sending.items()}
 
     def receive(self) -> Answer:
         """Return the next `Answer`; raises OSError when a shard is gone, or silent for 3 s."""
-        frames, self._waits_since = [], time.monotonic()
+        frames = []
+        self._note_unread(time.monotonic())
         for channel in self._channels:
             frames.append(channel.receive(HANDSHAKE_LIMIT))
             if frames[-1].kind != "PARM":
                 return Answer(None, frames[0].sequence)
-        self._waits_since = None
+        self._note_unread(None)
         versions = [frame.number for frame in frames]
         if min(versions) != max(versions):
             raise ConnectionError(f"the shards answered with versions {versions}.")
@@ -82,20 +82,13 @@ class ShardConnections:
         for channel in self._channels:
             channel.close()
 
-    def _send_heartbeats(self):
-        """Say on every connection that isn't in use that this worker is there.
+    def _note_unread(self, since):
+        """Note from when on the shards may read nothing: one that has answered waits for the push, in others' updates.
 
-        A shard that has answered waits for the next push, while another one is still in a long update. A shard that
-        reads nothing, in its own long wait for others, gets no more after a while: its buffer isn't endless.
+        It gets no heartbeats after a while: its buffer isn't endless.
         """
-        while not self._over.wait(WIRE_HEARTBEAT_EVERY / 2):
-            if self._waits_since is not None and time.monotonic() - self._waits_since > UNREAD:
-                continue
-            try:
-                for channel in self._channels:
-                    channel.beat()
-            except (OSError, ValueError):
-                return  # the loop finds out by itself when it pushes
+        for channel in self._channels:
+            channel.unread_since = since
 
 
 def _join(channel, layout, share):

@@ -35,7 +35,6 @@ class WorkerReport:
     """What a worker's loop did: pushes `sent`, how many it knows were decided (`acknowledged`), and why it `ended`."""
 
     worker: int
-    session: str
     sent: int
     acknowledged: int
     ended: str
@@ -99,7 +98,7 @@ class _WorkerLoop:
 
     def _report(self, ended):
         _LOG.info("worker %d: %s, after %d pushes", self.worker, ended, self.sent)
-        return WorkerReport(self.worker, self.session, self.sent, self.acknowledged, ended)
+        return WorkerReport(self.worker, self.sent, self.acknowledged, ended)
 
     def _connected(self):
         self.attempt += 1

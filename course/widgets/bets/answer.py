@@ -12,11 +12,11 @@ from course.widgets.bets.sheet import sheet, still
 
 @dataclass(frozen=True, repr=False)
 class Answer:
-    """What was measured of `subject`: `value`, and `stored` when the chapter was written, both as the page has them.
+    """The result of the bet on `subject`: the measured `value`, and the one `stored` when the chapter was written.
 
     `why`: one sentence. `shows`: what lies in the fold with it; a text, a picture, an object that shows itself, or
-    several. `guess`: one that was made in Python. The page opens the fold as soon as it knows a guess; a click opens it
-    for who won't bet.
+    several. `guess`: one that was made in Python. The page opens the fold as soon as it knows a guess; a reader who
+    won't bet opens it by a click.
     """
 
     subject: Subject

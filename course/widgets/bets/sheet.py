@@ -1,4 +1,4 @@
-"""The HTML of a bet, an answer or a card: an exhibit whose data say all, and a still of words without scripts."""
+"""The HTML of a bet, an answer or a card: an exhibit whose data hold everything, and a still of words."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,9 @@ _LETTERS = 92  # in a line of it
 
 
 def sheet(drawing: str, data: Mapping[str, Any], without: Picture, *tools: str) -> Picture:
-    """Return `data` (plain values), drawn in the page by this room's file `drawing`; `without` scripts a still.
+    """Return `data` (plain values), drawn in the page by this room's file `drawing`; `without` is the still.
 
-    `tools`: more files, as `files_of` finds them.
-    The same data give the same bytes, in every kernel: a page joins bets and answers by their names.
+    `tools`: more files, as `files_of` finds them. The same data give the same bytes in every kernel.
     """
     files = files_of("bets.css", "exhibits/scales.js", "kept.js", "axes.js", *tools, drawing, room=_ROOM)
     return page(f"bet-{key_of(drawing, data)}", data, files, without)

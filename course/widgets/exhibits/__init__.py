@@ -1,5 +1,6 @@
 """Exhibits: a module of the page's own draws from data that lie beside it, so that they work without a kernel too.
 
-In this order of reading: `exhibit` (what all share; its page's half is `exhibit.js`), `wire` (the line to the page),
-`page` (the HTML), then `request_dots`, `continents` and `ring_all_reduce` (need no kernel) and `digit_pad` (asks one).
+Read in this order: `state` (traits that change together), `exhibit` (what all share; in the page `exhibit.js`,
+`kernel.js` and `frame.js`), `wire` (the line to the page), `page` (the HTML), then `request_dots`, `continents` and
+`ring_all_reduce`, which need no kernel, and `digit_pad`, which asks one.
 """

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from course.draw import ROLES, Picture, figure, picture, worker_colour
+from course.draw.timeline import strokes
 from course.units import in_words, short_bytes
 from course.widgets.exhibits.page import key_of, page
 from course.widgets.exhibits.page_files import files_of
@@ -59,7 +60,7 @@ class ClusterTimeline:
         rows = [(record, lane) for record in self.records for lane in _used(record)]
         end = max(record.end for record in self.records)
         unit, scale = ("s", _TICK) if end * _TICK >= 1 else ("ms", 1e3 * _TICK)
-        with figure(figsize=(7.2, 0.9 + 0.42 * len(rows))) as (fig, axes):
+        with figure(title=self._title(), figsize=(7.2, 0.9 + 0.42 * len(rows))) as (fig, axes):
             for place, (record, lane) in enumerate(rows):
                 self._lane(axes, place, record, lane, scale)
             for record in self.records:
@@ -68,15 +69,13 @@ class ClusterTimeline:
                     ((scale * move.start, at[move.source]), (scale * (move.start + move.length), at[move.target]))
                     for move in record.moves[:: 1 + len(record.moves) // 300]
                 ]
-                axes.plot(*_broken(ways), color=ROLES["bytes"].colour, linewidth=0.5, alpha=0.5)
+                axes.plot(*strokes(ways), color=ROLES["bytes"].colour, linewidth=0.5, alpha=0.5)
                 gone = [(scale * event.tick, at[event.lane]) for event in record.events if event.what == "gone"]
-                axes.plot(*zip(*gone, strict=True), "x", color=ROLES["error"].colour, markersize=9) if gone else None
-            axes.set(
-                xlim=(0, scale * end), xlabel=f"{unit}; {' above, '.join(record.label for record in self.records)}"
-            )
+                axes.plot([x for x, _ in gone], [y for _, y in gone], "x", color=ROLES["error"].colour, markersize=9)
+            labels = " above, ".join(record.label for record in self.records)
+            axes.set(xlim=(0, scale * end), xlabel=f"{unit}; {labels}")
             axes.set_yticks(range(len(rows)), [_sign(record.lanes[lane]) for record, lane in rows])
             axes.invert_yaxis()
-            fig.suptitle(self._title(), x=0.01, ha="left", fontsize=12, fontweight="bold")
         return picture(fig, self._alt())
 
     def _title(self):
@@ -97,9 +96,8 @@ class ClusterTimeline:
         name = record.lanes[lane]
         colour = ROLES["ps"].colour if name.startswith("/job:ps/") else worker_colour(lane - 1)
         bars = [(scale * bar.start, scale * bar.stop) for bar in record.bars if bar.lane == lane]
-        # one broken line, not a shape for each: a picture of a training would be larger than its chapter
         look = {"linewidth": 14, "solid_capstyle": "butt", "alpha": 0.6 if _stored(record) else 1.0}
-        axes.plot(*_broken([((begin, place), (end, place)) for begin, end in bars]), color=colour, **look)
+        axes.plot(*strokes([((begin, place), (end, place)) for begin, end in bars]), color=colour, **look)
         marks = [scale * mark.tick for mark in record.marks if mark.lane == lane]
         marks = marks[:: 1 + len(marks) // 150]
         axes.plot(marks, [place] * len(marks), "D", color=ROLES["ps"].colour, markersize=3)
@@ -133,18 +131,11 @@ def _record(run):
 
 def _plain(record):
     """Return what the page draws of a record: rows as lists."""
-    rows = {
-        kind: [list(row) for row in getattr(record, kind)] for kind in ("bars", "edges", "moves", "marks", "events")
-    }
-    lanes_and_names = {"lanes": record.lanes, "names": record.names, "begin": record.begin, "end": record.end}
-    processor = record.machine.partition(",")[0]  # all of it is told below: a phone's line is short
-    return {
-        "title": _headed(record, processor),
-        "recorded": _stored(record),
-        "thinned": bool(record.thinned),
-        **lanes_and_names,
-        **rows,
-    }
+    processor = record.machine.partition(",")[0]  # all of it stands below: a phone's line is short
+    words = {"title": _headed(record, processor), "recorded": _stored(record), "thinned": bool(record.thinned)}
+    lanes = {"lanes": record.lanes, "names": record.names, "begin": record.begin, "end": record.end}
+    kinds = "bars", "edges", "moves", "marks", "events"
+    return {**words, **lanes, **{kind: [list(row) for row in getattr(record, kind)] for kind in kinds}}
 
 
 def _stored(record):
@@ -160,12 +151,6 @@ def _used(record):
     lanes = {bar.lane for bar in record.bars} | {mark.lane for mark in record.marks}
     lanes |= {lane for move in record.moves for lane in (move.source, move.target)}
     return sorted(lanes | {event.lane for event in record.events})
-
-
-def _broken(pieces):
-    """Return x and y of one line that is drawn from the first to the second point of each piece only."""
-    points = [point for begin, end in pieces for point in (begin, end, (float("nan"), float("nan")))]
-    return [x for x, _ in points], [y for _, y in points]
 
 
 def _short_name(name):

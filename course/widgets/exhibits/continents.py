@@ -57,10 +57,6 @@ class Continents(Exhibit):
         """The `Timeline` of the present settings."""
         return self.result
 
-    def grid(self) -> list[dict[str, Any]]:
-        """Return nothing: the page simulates."""
-        return []
-
     def data(self) -> dict[str, Any]:
         """Return the places, the times between them, and the sliders' stops."""
         trips = {f"{place} {other}": ROUND_TRIPS.get((place, other)) for place in PLACES for other in PLACES}
@@ -70,32 +66,25 @@ class Continents(Exhibit):
 
     def draw(self, result: Timeline) -> Picture:
         """Return a picture of the beginning."""
-        timeline, chosen = result, self.state()
-        window = max(1_000_000, 6000 * chosen["compute"])
-        lanes = ([] if chosen["design"] == "ring" else [SERVER]) + list(range(timeline.workers))
-        names = [f"◆ server, {chosen['server']}" if process == SERVER else self._name(process) for process in lanes]
-        with figure(figsize=(7.2, 0.9 + 0.55 * len(lanes))) as (fig, axes):
-            for turn in (each for each in timeline.computing if each.begins < window):
-                colour = worker_colour(turn.worker)
-                bar = {"facecolor": (colour, 0.35), "edgecolor": colour, "linestyle": "--"}
-                axes.barh(
-                    lanes.index(turn.worker), (turn.ends - turn.begins) / 1e6, left=turn.begins / 1e6, height=0.4, **bar
-                )
-            for message in (each for each in timeline.messages if each.sent < window):
-                times = message.sent / 1e6, message.arrives / 1e6
+        window = max(1_000_000, 6000 * self.compute)
+        lanes = [*([] if self.design == "ring" else [SERVER]), *range(result.workers)]
+        names = [f"◆ server, {self.server}" if process == SERVER else self._name(process) for process in lanes]
+        with figure(title=self._words(), figsize=(7.2, 0.9 + 0.55 * len(lanes))) as (fig, axes):
+            for turn in (turn for turn in result.computing if turn.begins < window):
+                seconds = (turn.ends - turn.begins) / 1e6
+                look = {"facecolor": (worker_colour(turn.worker), 0.35), "edgecolor": worker_colour(turn.worker)}
+                axes.barh(lanes.index(turn.worker), seconds, 0.4, turn.begins / 1e6, linestyle="--", **look)
+            for message in (message for message in result.messages if message.sent < window):
                 rows = lanes.index(message.source), lanes.index(message.target)
-                axes.plot(times, rows, color=ROLES["bytes"].colour, linewidth=0.8)
-            shown = [update for update in timeline.updates if update[0] < window]
-            updates = [(time / 1e6, lanes.index(worker) if SERVER not in lanes else 0) for time, worker, _ in shown]
-            axes.plot(*zip(*updates, strict=True), "D", color=ROLES["ps"].colour, markersize=4)
+                axes.plot((message.sent / 1e6, message.arrives / 1e6), rows, color=ROLES["bytes"].colour, linewidth=0.8)
+            updates = [(moment / 1e6, worker) for moment, worker, _ in result.updates if moment < window]
+            rows = [0 if SERVER in lanes else lanes.index(worker) for _, worker in updates]
+            axes.plot([second for second, _ in updates], rows, "D", color=ROLES["ps"].colour, markersize=4)
             axes.set(xlim=(0, window / 1e6), xlabel="simulated seconds")
             axes.set_yticks(range(len(lanes)), names)
             axes.invert_yaxis()
-            fig.suptitle(self._words(), x=0.01, ha="left", fontsize=12, fontweight="bold")
-        waits = "; ".join(
-            f"{self._name(worker)}: waits {timeline.waits(worker):.0%}" for worker in range(timeline.workers)
-        )
-        return picture(fig, f"{self._words()}. {waits}.")
+        waits = [f"{self._name(worker)}: waits {result.waits(worker):.0%}" for worker in range(result.workers)]
+        return picture(fig, f"{self._words()}. {'; '.join(waits)}.")
 
     def _name(self, worker):
         return f"● worker {_LETTERS[worker]}, {self.workers[worker]}"

@@ -118,7 +118,7 @@ class DigitPad(Exhibit):
 
     def draw(self, result: dict[str, Any]) -> Picture:
         """Return a picture of the first stored digit and its stored answer."""
-        with figure(figsize=(5.2, 1.9), ncols=2, width_ratios=(1, 2)) as (fig, (sheet, bars)):
+        with figure(title=self._words(), figsize=(5.2, 1.9), ncols=2, width_ratios=(1, 2)) as (fig, (sheet, bars)):
             sheet.imshow(self._images[0].reshape(_SIDE, _SIDE), cmap="Greys")
             sheet.set_axis_off()
             if self._networks and self._stored:
@@ -131,7 +131,6 @@ class DigitPad(Exhibit):
             else:
                 bars.bar(range(10), self._stored[0]["probabilities"] if self._stored else [0.0] * 10, color="#A6611A")
                 bars.set(xticks=range(10), ylim=(0, 1), ylabel="probability")
-            fig.suptitle(self._words(), x=0.01, ha="left", fontsize=12, fontweight="bold")
         return picture(fig, f"{self._words()}.")
 
     def _first_answers(self):

@@ -9,7 +9,6 @@ import threading
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from html import escape
 from typing import Any, Self
 
@@ -19,15 +18,16 @@ from course.draw import Picture, html
 from course.progress_line import STATIC_TWINS
 from course.widgets.exhibits.page import key_of, page
 from course.widgets.exhibits.page_files import files_of
+from course.widgets.exhibits.state import Stateful
 from course.widgets.exhibits.wire import Wire
 
 #: An exhibit whose kernel is silent for so long goes on with stored answers; any message later makes it live again.
 EXHIBIT_PATIENCE = 1.5
 
-_CORE = ("wire.js", "exhibit.js", "reasons.js", "scales.js")
+_CORE = ("wire.js", "kernel.js", "frame.js", "exhibit.js", "reasons.js", "scales.js")
 
 
-class Exhibit(traitlets.HasTraits):
+class Exhibit(Stateful):
     """What a reader touches; a subclass says what its state is, which engine it calls and how the answer looks.
 
     A subclass declares traits tagged `state=True` (values that JSON has) and defines
@@ -59,66 +59,29 @@ class Exhibit(traitlets.HasTraits):
         super().__init__()
         self.result: Any = None
         self._of: dict[str, Any] = {}  # the state that `result` is of
-        self._lock = threading.RLock()
-        self._several = False  # traits are being set together: one computation at the end
-        self._wanted = self._cancelled = 0  # number of the newest request; up to which they were told to stop
+        self._wanted = self._cancelled = 0  # numbers of the newest request, and of the newest that was stopped
         self._page_number: int | None = None  # the page's number of the newest request, None: Python's
         self._thread: threading.Thread | None = None
         self._failure: Exception | None = None
-        self._nonce = uuid.uuid4().hex[:8]  # two exhibits in one page find their own
+        self._nonce = uuid.uuid4().hex[:8]  # tells two exhibits of one page apart
         self._wire: Wire | None = None
         self.stopped = threading.Event()
-        self.observe(lambda _: self.refresh(), names=list(self.state()))
         if self.background:
             atexit.register(_finish, weakref.ref(self))  # a thread inside torch while Python ends aborts the process
         self.update(**state)
         if self._wanted == 0:
             self.refresh()
 
-    def state(self) -> dict[str, Any]:
-        """Return the state as a dict: trait name to value."""
-        return {name: getattr(self, name) for name in sorted(self.trait_names(state=True))}
-
-    def update(self, **changes: object) -> Self:
-        """Change several parts of the state at once, with one computation at the end; returns the exhibit.
-
-        Raises TypeError for a name that is no state, TraitError for a value that is none; then all stays as it was.
-        """
-        for name in changes.keys() - self.state().keys():
-            legal = ", ".join(self.state())
-            raise TypeError(f"{type(self).__name__}({name}=…): no such state; it has {legal}.")
-        with self._lock:
-            before, self._several = self.state(), True
-            try:
-                for name, value in changes.items():
-                    setattr(self, name, value)
-            except Exception:  # traitlets' TraitError, or an engine's own error, as of torch; raised again below
-                self._go_back(before)
-                raise
-            finally:
-                self._several = False
-            if self.state() != before:
-                self.refresh()
-        return self
-
-    def _go_back(self, to=None):
-        """Set the state that `result` is of, or `to`, again, without a computation."""
-        several, self._several = self._several, True
-        for name, value in [*(to or self._of).items()] * 2:  # one may be legal only once another is back
-            with suppress(traitlets.TraitError):
-                setattr(self, name, value)
-        self._several = several
-
     def grid(self) -> Iterable[dict[str, Any]]:
-        """Return the settings that are stored: the present ones, unless a subclass says otherwise."""
-        return [{}]
+        """Return the settings whose answers are stored: the present ones; none where the page computes by itself."""
+        return [] if type(self).answer is Exhibit.answer else [{}]
 
     def data(self) -> dict[str, Any]:
         """Return what the page needs besides settings and answers, as plain values."""
         return {}
 
     def answer(self, result: Any) -> dict[str, Any]:
-        """Return what the page draws of a `result`: nothing where the page computes by itself."""
+        """Return what the page draws of a `result`, as plain values: nothing where the page computes by itself."""
         return {}
 
     def draw(self, result: Any) -> Picture:
@@ -136,15 +99,13 @@ class Exhibit(traitlets.HasTraits):
     def refresh(self) -> None:
         """Compute for the present state, and tell the page; a newer request makes an older one stop."""
         with self._lock:
-            if self._several:
-                return
             self._wanted += 1
             number, page_number, settings = self._wanted, self._page_number, self.state()
             if not self.background:
                 try:
                     self._run(number, page_number, settings)
                 except Exception:  # whatever torch, Dask or a subclass's engine raises; raised again below
-                    self._go_back()
+                    self._put(self._of)
                     raise
                 return
             self.stopped.set()
@@ -213,7 +174,7 @@ class Exhibit(traitlets.HasTraits):
             else:
                 self.result, self._of = result, settings
                 self._tell({**about, "answer": self.answer(result)})
-        except Exception as failure:  # torch's, Dask's or an engine's own: said in the page, raised by wait()
+        except Exception as failure:  # torch's, Dask's or an engine's own: the page shows it, wait() raises it
             self._failure = failure
             self._tell({**about, "wrong": str(failure) or type(failure).__name__})
             if not self.background:
@@ -224,7 +185,7 @@ class Exhibit(traitlets.HasTraits):
             wire.send(message, *([buffers] if buffers else []))
 
     def _heard(self, _, content, buffers):
-        """Do what the page asks. An error has nobody above it here, and is said in the page."""
+        """Do what the page asks. Nobody above this catches an error, so the page shows it."""
         match content:
             case {"ping": int()}:
                 answered = {} if self.result is None else {"answer": self.answer(self.result)}
@@ -233,10 +194,10 @@ class Exhibit(traitlets.HasTraits):
                 self._tell({"pong": True, "settings": self._of or self.state(), **answered, **busy})
             case {"number": int(number), "settings": dict(settings)}:
                 self._move(number, settings)
-            case {"do": str(name), "with": list(given)} if name in (*self.actions, "stop"):
+            case {"do": str(name), "with": list(arguments)} if name in (*self.actions, "stop"):
                 self._tell({"heard": name})  # before it is done, which may take long
                 try:
-                    getattr(self, name)(*given)
+                    getattr(self, name)(*arguments)
                 except Exception as wrong:  # whatever torch, Dask or the called action raises
                     self._tell({"said": str(wrong)})
 
@@ -252,7 +213,7 @@ class Exhibit(traitlets.HasTraits):
             except (traitlets.TraitError, TypeError) as wrong:
                 self._tell({**about, "wrong": str(wrong)})
             except Exception as failure:  # whatever torch, Dask or a subclass's engine raises
-                if failure is not self._failure:  # `_run` has told its own
+                if failure is not self._failure:  # which `_run` has sent to the page
                     raise
             finally:
                 self._page_number = None

@@ -6,6 +6,7 @@ from typing import Any
 import traitlets
 
 from course.draw import ROLES, Picture, figure, picture, worker_colour
+from course.draw.timeline import strokes
 from course.scale.parameter_store import (
     ACTIONS,
     HORIZON,
@@ -76,50 +77,28 @@ class ParameterStore(Exhibit):
         planned = [(round(1000 * at), action, worker) for at, action, worker in faults]
         return parameter_store(mode, [1000 * pace for pace in (a, b, c)], planned, seed)
 
-    def grid(self) -> list[dict[str, Any]]:
-        """Return nothing: the page simulates."""
-        return []
-
     def data(self) -> dict[str, Any]:
         """Return what the controls offer, the simulation's fixed times, and the recorded runs as rows."""
-        runs = {
-            name: {
-                "workers": run.workers,
-                "horizon": run.horizon,
-                "rows": [[g.worker, g.version, g.sent, g.ends, g.applied, g.step] for g in run.gradients],
-            }
-            for name, run in self.recorded.items()
-        }
+        runs = {}
+        for name, run in self.recorded.items():
+            rows = [[g.worker, g.version, g.sent, g.ends, g.applied, g.step] for g in run.gradients]
+            runs[name] = {"workers": run.workers, "horizon": run.horizon, "rows": rows}
         paces = sorted({*_PACES, self.a, self.b, self.c})
         return {"paces": paces, "message": MESSAGE, "update": UPDATE, "horizon": HORIZON, "recorded": runs}
 
     def draw(self, result: StoreRun) -> Picture:
         """Return a lane a worker, over the whole run: computing solid, waiting dotted, updates as diamonds."""
         scale = 1e-6 if result.horizon > 1e6 else 1e-3
-        with figure(figsize=(7.2, 1.1 + 0.42 * (result.workers + 1))) as (fig, axes):
-            applied = sorted(
-                {gradient.applied * scale for gradient in result.gradients if 0 < gradient.applied <= result.horizon}
-            )
+        with figure(title=self._words(result), figsize=(7.2, 1.1 + 0.42 * (result.workers + 1))) as (fig, axes):
+            moments = {gradient.applied for gradient in result.gradients}
+            applied = [scale * moment for moment in sorted(moments) if 0 < moment <= result.horizon]
             axes.plot(applied, [0] * len(applied), "D", color=ROLES["ps"].colour, markersize=3)
             for worker in range(result.workers):
-                own = [gradient for gradient in result.gradients if gradient.worker == worker]
-                works = [(gradient.begins, gradient.ends) for gradient in own if gradient.begins < result.horizon]
-                waits = [
-                    (gradient.arrives, gradient.freed)
-                    for gradient in own
-                    if gradient.arrives != NEVER and gradient.freed > gradient.arrives
-                ]
-                colour = worker_colour(worker)
-                axes.plot(*_broken(works, worker + 1, scale), color=colour, linewidth=11, solid_capstyle="butt")
-                axes.plot(*_broken(waits, worker + 1, scale), ":", color=ROLES["waiting"].colour, linewidth=3)
-                killed = [at * scale for at, action, target in result.faults if target == worker and action == "kill"]
-                axes.plot(killed, [worker + 1] * len(killed), "x", color=ROLES["error"].colour, markersize=9)
-            axes.set_yticks(
-                range(result.workers + 1), ["◆ updates", *(f"● {_LETTERS[w]}" for w in range(result.workers))]
-            )
+                _lane(axes, result, worker, scale)
+            letters = [f"● {_LETTERS[worker]}" for worker in range(result.workers)]
+            axes.set_yticks(range(result.workers + 1), ["◆ updates", *letters])
             axes.set(xlim=(0, result.horizon * scale), xlabel=f"{'s' if scale < 1e-5 else 'ms'}, {self._source}")
             axes.invert_yaxis()
-            fig.suptitle(self._words(result), x=0.01, ha="left", fontsize=12, fontweight="bold")
         return picture(fig, f"{self._words(result)}. {self._waits(result)}")
 
     @property
@@ -141,7 +120,15 @@ class ParameterStore(Exhibit):
         return f"{super().__repr__()[:-1]}: {self._words(self.result)})"
 
 
-def _broken(pieces, height, scale):
-    """Return x and y of one line that is drawn within the pieces only: a shape for each would be many bytes."""
-    x = [at for begin, end in pieces for at in (begin * scale, end * scale, float("nan"))]
-    return x, [height] * len(x)
+def _lane(axes, result, worker, scale):
+    """Draw when a worker computed, waited and was killed."""
+    row, own = worker + 1, [gradient for gradient in result.gradients if gradient.worker == worker]
+    works = [(gradient.begins, gradient.ends) for gradient in own if gradient.begins < result.horizon]
+    waits = [(gradient.arrives, gradient.freed) for gradient in own if NEVER != gradient.arrives < gradient.freed]
+    computing, waiting = (
+        strokes(((scale * begin, row), (scale * end, row)) for begin, end in pieces) for pieces in (works, waits)
+    )
+    axes.plot(*computing, color=worker_colour(worker), linewidth=11, solid_capstyle="butt")
+    axes.plot(*waiting, ":", color=ROLES["waiting"].colour, linewidth=3)
+    killed = [scale * at for at, action, target in result.faults if target == worker and action == "kill"]
+    axes.plot(killed, [row] * len(killed), "x", color=ROLES["error"].colour, markersize=9)

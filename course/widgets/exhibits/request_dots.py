@@ -56,10 +56,6 @@ class RequestDots(Exhibit):
         """The `Outcome` of the present settings."""
         return self.result
 
-    def grid(self) -> list[dict[str, Any]]:
-        """Return nothing: the page simulates."""
-        return []
-
     def data(self) -> dict[str, Any]:
         """Return the sliders' stops, and a batch's microseconds."""
         stops = {name: _with(values, self.state()[name]) for name, values in _STOPS.items()}
@@ -70,7 +66,7 @@ class RequestDots(Exhibit):
         """Return a picture of the moment at which most requests wait."""
         out, fullest = result, result.fullest
         waiting, inside = len(out.waiting(fullest)), len(out.at_work(fullest))
-        with figure(figsize=(7.2, 1.7)) as (fig, axes):
+        with figure(title=self._words(), figsize=(7.2, 1.7)) as (fig, axes):
             _dots(axes, 7.4, min(waiting, 96), "waiting")
             _dots(axes, 9.6, min(inside, 64), "cpu")
             axes.set(xlim=(-0.2, 10), ylim=(-1.6, 4.4))
@@ -78,7 +74,6 @@ class RequestDots(Exhibit):
             axes.text(8, 3.7, f"worker: {inside}")
             axes.text(0, -1.4, f"simulated second {fullest / 1e6:.3f}, when most are waiting")
             axes.set_axis_off()
-            fig.suptitle(self._words(), x=0.01, ha="left", fontsize=12, fontweight="bold")
         return picture(
             fig, f"{self._words()}. At second {fullest / 1e6:.3f} {waiting} wait, {inside} are in the worker."
         )

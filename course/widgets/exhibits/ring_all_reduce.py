@@ -1,6 +1,6 @@
 """`RingAllReduce`: ranks in a circle add up their gradients piece by piece, beside a server that adds up the same."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import traitlets
@@ -63,10 +63,6 @@ class RingAllReduce(Exhibit):
         """Return the `AllReduce` of these settings; `step` and `follow` change only what is shown of it."""
         return AllReduce(ranks, size, gigabits * _BYTES_A_GIGABIT, latency / 1e6)
 
-    def grid(self) -> Iterable[dict[str, Any]]:
-        """Return nothing: the page simulates."""
-        return []
-
     def data(self) -> dict[str, Any]:
         """Return the sliders' stops, with the present values, and what the simulation leaves out."""
         stops = {name: sorted({*stops, getattr(self, name)}) for name, stops in _STOPS.items()}
@@ -75,7 +71,7 @@ class RingAllReduce(Exhibit):
     def draw(self, result: AllReduce) -> Picture:
         """Return what the ranks hold at the start, half way and at the end, and both times as bars."""
         middle = result.ranks - 1
-        with figure(figsize=(7.2, 4.6), nrows=2, height_ratios=(3, 1)) as (fig, (held, bars)):
+        with figure(title=self._words(), figsize=(7.2, 4.6), nrows=2, height_ratios=(3, 1)) as (fig, (held, bars)):
             for row, step in enumerate((0, middle, result.steps)):
                 _held(held, result, row, step)
             _frame(held, result)
@@ -86,7 +82,6 @@ class RingAllReduce(Exhibit):
             bars.set_yticks([0, 1], [name for name, *_ in times])
             bars.set(xlim=(0, 1.2e3 * max(seconds for *_, seconds in times)), xlabel="milliseconds, simulated")
             bars.invert_yaxis()
-            fig.suptitle(self._words(), x=0.01, ha="left", fontsize=12, fontweight="bold")
         alt = (
             f"{self._words()}, for {short(result.nbytes)}B on links of {self.gigabits:g} Gbit/s and "
             f"{in_words(result.latency)} latency. In the ring each of {result.ranks} ranks sends {short(result.sent)}B "

@@ -18,7 +18,7 @@ export function draw(root, data) {
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const [own, world, speeds] = [Math.random().toString(36).slice(2, 8), lifeWorld(data.board), speedometer()];
   let [editions, pressed, visible, ticking, due, curved, followed, owes] = [0, false, true, false, 0, 0, "", false];
-  const state = exhibit(root, data, (_, settings) => obey(settings), { derive: () => ({}), own: heard, told: () => state.live() || feed.lost() });
+  const state = exhibit(root, data, (_, settings) => obey(settings), { derive: () => ({}), own: heard, atWork: () => state.live() || feed.lost() });
   const { settings } = state;
   const feed = framesAhead(state, world);
   Object.assign(world, { wrap: settings.wrap, lives: ruleOf(settings.rule).lives });

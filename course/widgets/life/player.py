@@ -166,25 +166,11 @@ class LifePlayer(Exhibit):
         """Return what the headline says: settings change what comes next, not the board."""
         return {"generation": self.generation, "population": self.population}
 
-    def answer(self, result: dict[str, int]) -> dict[str, int]:
-        """Return the result as it is."""
-        return result
-
     def data(self) -> dict[str, Any]:
         """Return the board, the patterns and the engines."""
-        patterns = {name: life.pattern(name) for name in life.pattern_names()}
-        encoded = {
-            name: {"height": len(cells), "width": cells.shape[1], "cells": in_base64(bits_of(cells))}
-            for name, cells in patterns.items()
-        }
-        cells = in_base64(bits_of(self._board))
-        return {
-            "board": self._description(),
-            "cells": cells,
-            "patterns": encoded,
-            "engines": list(life.ENGINES),
-            "controls": self.controls,
-        }
+        patterns = {name: _encoded(life.pattern(name)) for name in life.pattern_names()}
+        own = {"board": self._description(), "cells": in_base64(bits_of(self._board))}
+        return {**own, "patterns": patterns, "engines": list(life.ENGINES), "controls": self.controls}
 
     def draw(self, result: dict[str, int]) -> Picture:
         """Return the board as a picture."""
@@ -256,15 +242,11 @@ class LifePlayer(Exhibit):
         generations, end = max(1, int(by)), time.perf_counter() + _BUSY
         for _ in range(min(int(count), _MOST_FRAMES)):
             done, began = 0, time.perf_counter()
+            some = 1  # at first: how long it takes shows how many may follow at once
             while done < generations and (done == 0 or time.perf_counter() < end):
-                # one first: how long they take shows how many may follow at once
-                some = (
-                    1
-                    if done == 0
-                    else min(generations - done, max(1, int(done * _BUSY / (time.perf_counter() - began))))
-                )
                 self._board = self._advance(self._board, some, rule, wrap, engine_name)
                 done += some
+                some = min(generations - done, max(1, int(done * _BUSY / (time.perf_counter() - began))))
             seconds = time.perf_counter() - began
             self.generation += done
             name = "auto" if engine_name == "page" else engine_name
@@ -283,6 +265,10 @@ class LifePlayer(Exhibit):
     def __repr__(self):
         where = f"{self.rule}, generation {self.generation}, {self.population} living cells"
         return f"LifePlayer({self.height} × {self.width}, {where})"
+
+
+def _encoded(cells):
+    return {"height": len(cells), "width": cells.shape[1], "cells": in_base64(bits_of(cells))}
 
 
 def animate(

@@ -8,7 +8,7 @@ import pytest
 from course import draw
 from course.draw import ROLES, css, worker_colour
 from course.draw.colours import METHODS
-from course.draw.training import Seen, distance
+from course.draw.training import Seen
 from tests.helpers.drawn import figures
 
 SHADES = 6
@@ -58,8 +58,8 @@ PAPER = {"#FFF", "#FFFFFF", "#000", "#EEE", "#111"}
 
 def others(text):
     """Return the colours in a style sheet or a script that are of no role, no worker and no method."""
-    found = {one.upper() for one in re.findall(r"#(?:[0-9A-Fa-f]{6}|[0-9A-Fa-f]{3})\b", text)}
-    return found - {colour.upper() for colour in COLOURS.values()} - PAPER
+    colours = {colour.upper() for colour in re.findall(r"#(?:[0-9A-Fa-f]{6}|[0-9A-Fa-f]{3})\b", text)}
+    return colours - {colour.upper() for colour in COLOURS.values()} - PAPER
 
 
 def test_every_colour_of_an_exhibit_is_a_roles_a_workers_or_a_methods():
@@ -72,20 +72,27 @@ def test_every_colour_of_an_exhibit_is_a_roles_a_workers_or_a_methods():
 
 CURVES = dict.fromkeys(("one", "two", "three", "four"), {1: 1.0, 10: 5.0})
 COMPARED = {
-    "error_law": lambda: draw.error_law([1, 10], dict.fromkeys(CURVES, [1.0, 0.1]), "It falls"),
-    "scale": lambda: draw.scale(CURVES, "It grows", "simulated"),
-    "latency": lambda: draw.latency(CURVES, "It waits", alone=1.0),
-    "learning": lambda: draw.learning(dict.fromkeys(CURVES, [Seen(1, 1.0, 0.5), Seen(2, 2.0, 0.7)]), "It learns"),
-    "distance": lambda: distance(CURVES, "It is far", alone=1.0),
+    "error_law": lambda curves: draw.error_law([1, 10], dict.fromkeys(curves, [1.0, 0.1]), "It falls"),
+    "scale": lambda curves: draw.scale(curves, "It grows", "simulated"),
+    "latency": lambda curves: draw.latency(curves, "It waits", alone=1.0),
+    "learning": lambda curves: draw.learning(dict.fromkeys(curves, [Seen(1, 1.0, 0.5), Seen(2, 2.0, 0.7)]), "Up"),
+    "distance": lambda curves: draw.distance(curves, "It is far", alone=1.0),
 }
 
 
 @pytest.mark.parametrize("compared", COMPARED)
 def test_methods_that_are_compared_have_no_roles_colours_and_differ_in_a_second_sign(compared):
     with figures() as seen:
-        COMPARED[compared]()
+        COMPARED[compared](CURVES)
     drawn = [line for axes in seen[0].axes[:1] for line in axes.lines if line.get_marker() not in ("None", None, "")]
     looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in drawn if line.get_markersize() < 9}
     roles = {role.colour for role in ROLES.values()} | {worker_colour(index) for index in range(SHADES)}
     assert len(looks) == 4 and not {colour for colour, *_ in looks} & roles
     assert [len(set(signs)) for signs in zip(*looks, strict=True)] == [4, 4, 4]
+
+
+@pytest.mark.parametrize("compared", COMPARED)
+@pytest.mark.parametrize("count", [0, 5])
+def test_curves_that_can_not_be_told_apart_are_refused(compared, count):
+    with pytest.raises(ValueError, match=f"{count} curves; 1 to 4 can be told apart"):
+        COMPARED[compared](dict.fromkeys("abcde"[:count], {1: 1.0, 10: 5.0}))

@@ -5,6 +5,7 @@ import io
 import re
 
 import numpy as np
+import pytest
 import torch
 
 from course import draw, life
@@ -46,3 +47,10 @@ def test_a_hundred_and_twenty_frames_are_small_and_fetch_nothing():
 def test_frames_are_numbered_from_the_first():
     html = draw.film([life.pattern("glider")] * 4, first=7).html
     assert 'min="7" max="10" value="7"' in html
+
+
+def test_the_former_name_of_animate_still_works_for_one_version():
+    with pytest.warns(DeprecationWarning, match="say widgets.animate"):
+        assert draw.animate is animate
+    with pytest.raises(AttributeError, match="no 'anime'; its names are"):
+        _ = draw.anime

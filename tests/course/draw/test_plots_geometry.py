@@ -111,11 +111,19 @@ def test_the_roof_is_in_billions_of_operations_a_second_over_operations_a_byte()
     assert threads == near([[(0.125, 2.0), (0.125, 2.5)], [(0.5, 9.0), (0.5, 10.0)], [(40.0, 150.0), (40.0, 200.0)]])
     bottom, top = axes.get_ylim()
     assert bottom < 20 * low and 200 < top < 2000
-    said = words(axes)
-    assert said["mv (recorded)"] == near((0.5, 9.0)) and said["ridge: 10"] == near((10.0, 200.0))
-    assert said["200 GFLOP/s"] == near((high, 200.0))
-    (middle, height) = said["memory: 20 GB/s"]
+    labels = words(axes)
+    assert labels["mv (recorded)"] == near((0.5, 9.0)) and labels["ridge: 10"] == near((10.0, 200.0))
+    assert labels["200 GFLOP/s"] == near((high, 200.0))
+    (middle, height) = labels["memory: 20 GB/s"]
     assert height == pytest.approx(20 * middle) and low < middle < 10
+
+
+def test_an_ops_sizes_are_a_line_through_their_speeds_and_all_is_in_the_picture():
+    sizes = [(0.02, 1e9), (0.5, 8e9), (900.0, 180e9)]
+    axes = axes_of(draw.roofline, ROOF, [Point("n = 64", 0.5, 8e9)], "memory-bound", sizes)
+    assert lines(axes)[2] == near([(0.02, 1.0), (0.5, 8.0), (900.0, 180.0)])
+    assert axes.get_title(loc="left") == "memory-bound" and words(axes)["n = 64"] == near((0.5, 8.0))
+    assert axes.get_xlim()[0] < 0.02 and axes.get_xlim()[1] > 900 and axes.get_ylim()[0] < 1
 
 
 # --- darts -----------------------------------------------------------------------------------------------------------
@@ -248,8 +256,8 @@ def test_faults_are_marked_at_their_seconds_across_all_lanes():
     losses, versions, staleness = lanes = axes_of(draw.faults, history, events, "It was hit", until=12.0)
     assert all(uprights(lane) == [3.0, 4.5] for lane in lanes)
     assert [words(losses)[word][0] for word in ("✕ worker 1 lost", "◆ restored from step 5")] == [3.0, 4.5]
-    told = [[(0.5 * n, 10 / (n + 1)) for n in range(worker, 20, 2)] for worker in (0, 1)]
-    assert lines(losses)[:2] == near(told)
+    expected = [[(0.5 * n, 10 / (n + 1)) for n in range(worker, 20, 2)] for worker in (0, 1)]
+    assert lines(losses)[:2] == near(expected)
     assert lines(versions)[:2] == near([[(0.5 * n, n + 1) for n in range(20)], [(2.0, 4)]])
     for worker, line in enumerate(lines(staleness)[:2]):
         drawn = {(round(at / 0.2 - 0.5), mean) for at, mean in line if not np.isnan(mean)}
@@ -258,3 +266,14 @@ def test_faults_are_marked_at_their_seconds_across_all_lanes():
     assert all(lane.get_xlim() == near((0, 12.12)) for lane in lanes) and staleness.get_xlabel() == "seconds"
     assert [lane.get_ylabel() for lane in lanes] == ["loss", "version", "staleness"]
     assert versions.get_ylim()[0] == staleness.get_ylim()[0] == 0 and versions.get_ylim()[1] > 20
+
+
+def test_each_process_has_a_lane_with_what_it_did_from_second_to_second():
+    lives = {
+        "/job:ps/task:0": [(0.0, 8.0, "works")],
+        "/job:worker/task:1": [(0.0, 1.0, "works"), (1.0, 1.6, "dead"), (1.6, 3.0, "frozen"), (3.0, 8.0, "waits")],
+    }
+    processes, *lanes = axes_of(draw.faults, np.array([], dtype=RECORD), [], "It was hit", until=8.0, lives=lives)
+    assert ticks(processes.yaxis) == {"◆ ps 0": 0, "● worker 1": 1} and len(lanes) == 3
+    assert flat_bars(processes) == near([(0, 0.0, 8.0), (1, 0.0, 1.0), (1, 1.6, 1.4)])
+    assert lines(processes) == near([[(1.0, 1), (1.6, 1)], [(1.0, 1)], [(3.0, 1), (8.0, 1)]])

@@ -7,8 +7,8 @@ from click.testing import CliRunner
 
 from course.__main__ import main
 from course.commands.train import report
-from course.draw import distance, training
-from course.draw.timeline import spans, waiting_share
+from course.draw import Seen, distance, learning, training
+from course.draw.timeline import waiting_share
 from course.draw.training import _apart as apart
 from course.training.problems.named import named_problem
 from course.training.records import RECORD
@@ -20,13 +20,16 @@ SYNCHRONOUS = numpy.array(
 )
 
 
-def test_a_worker_computes_from_its_last_update_to_its_push_and_then_waits():
-    found = [(s.worker, s.begin, s.arrived, s.applied) for s in spans(SYNCHRONOUS)]
-    assert found == [(0, 0.0, 1.0, 4.0), (1, 0.0, 4.0, 4.0), (0, 4.0, 5.0, 8.0), (1, 4.0, 8.0, 8.0)]
-
-
 def test_the_share_of_waiting_is_by_worker():
     assert waiting_share(SYNCHRONOUS) == {0: 0.75, 1: 0.0}
+
+
+def test_curves_of_accuracy_are_named_and_told_in_words_with_their_ends():
+    server, ring = [Seen(1000, 0.5, 0.5), Seen(2000, 1.0, 0.91)], [Seen(1000, 0.2, 0.5), Seen(2000, 0.4, 0.875)]
+    picture = learning({"server": server, "ring": ring}, "One is quicker", aim=0.9)
+    assert repr(picture) == "[picture] One is quicker. server: 91.0% after 1 s; ring: 87.5% after 0.4 s."
+    for words in ("server", "ring", "thousand images seen", "seconds", "held-out"):
+        assert words in picture.html
 
 
 def test_pictures_can_be_drawn_of_a_training_that_diverged_or_never_began():
@@ -71,8 +74,6 @@ def test_a_distance_has_each_curve_by_its_name_and_the_one_alone():
     for words in (*curves, "one worker, beside the server", "recorded: here"):
         assert words in shown.html
     assert "ring: 120 near, 7 far" in shown.alt
-    with pytest.raises(ValueError, match="5 curves"):
-        distance(dict.fromkeys("abcde", {0.0: 1.0}), "too many", alone=1.0)
 
 
 def test_names_of_curves_that_end_together_stand_apart():

@@ -7,26 +7,25 @@ import torch
 
 from course.training import StopAtStep, linear_regression, train_in_turns
 from course.widgets import Dashboard
+from tests.course.widgets.page_of import Line
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 TURNS = partial(train_in_turns, linear_regression(), optimizer=SGD)
 
 
-class Page:
-    """A line to a page: it keeps what it is sent, and can press the button."""
+class Page(Line):
+    """A page that can press the button."""
 
     def __init__(self, dashboard, presses_at=None):
-        self.dashboard, self.presses_at, self.sent = dashboard, presses_at, []
+        super().__init__()
+        self.dashboard, self.presses_at = dashboard, presses_at
 
-    def send(self, message):
+    def send(self, message, buffers=()):
         """Take what the kernel tells."""
-        self.sent.append(message)
+        super().send(message)
         if self.presses_at is not None and self.dashboard.watch.step >= self.presses_at:
             self.presses_at = None  # once: a press is answered, too
             self.dashboard._heard(self, {"do": "stop", "with": []}, [])
-
-    def close(self):
-        """Nothing is open."""
 
 
 @pytest.fixture

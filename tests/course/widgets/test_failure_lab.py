@@ -10,6 +10,7 @@ import traitlets
 from course.training.driver.rehearsal import Rehearsal
 from course.training.records import Event
 from course.widgets import FailureLab
+from tests.course.widgets.page_of import Line
 
 WORKER, PS = "/job:worker/task:1", "/job:ps/task:0"
 WORKERS = [f"/job:worker/task:{worker}" for worker in range(3)]
@@ -36,26 +37,15 @@ def until(lab, condition, patience=90.0):
         time.sleep(0.02)
 
 
-class Line:
-    """The kernel's end of a line whose page is this test."""
-
-    def __init__(self):
-        self.said = []
-        self.send = self.said.append
-
-    def close(self):
-        """Nothing is open."""
-
-
 def press(lab, action, task):
     """Let the lab hear that a button was pressed, and wait until it has said what came of it."""
     lab._wire = line = Line()
     lab._heard(line, {"do": "press", "with": [action, task]}, [])
     deadline = time.monotonic() + 60
-    while not (said := [message["said"] for message in line.said if "said" in message]):
+    while not (answers := [message["said"] for message in line.sent if "said" in message]):
         assert time.monotonic() < deadline, "a button said nothing"
         time.sleep(0.01)
-    return said[0]
+    return answers[0]
 
 
 def test_an_undisturbed_training_has_three_lanes_and_says_that_nobody_was_hit(lab):
@@ -83,8 +73,8 @@ def test_a_killed_parameter_server_costs_what_came_since_the_checkpoint_and_trai
     lab.plan = [(0.7, "kill", PS)]
     lab.seconds = 1.0  # a recovery under way is waited for
     lab.wait()
-    told = [event.what for event in lab.result.events]
-    assert "ps lost" in told and told.index("restored") > told.index("ps lost")
+    happened = [event.what for event in lab.result.events]
+    assert "ps lost" in happened and happened.index("restored") > happened.index("ps lost")
     assert [what for *_, what in lab.answer(lab.result)["lives"][PS]] == ["works", "dead", "works"]
     restored = next(event for event in lab.result.events if event.what == "restored")
     assert (lab.result.history["applied"] > restored.seconds).any()
@@ -123,15 +113,15 @@ def test_buttons_do_what_they_say_to_the_worker_that_they_name(lab):
 def test_the_picture_grows_while_the_training_runs(lab):
     lab._wire = line = Line()
     lab.seconds = 61.0
-    until(lab, lambda record: len([one for one in line.said if one.get("answer", {}).get("versions")]) >= 3)
-    begun, *told = [message for message in line.said if "answer" in message]
+    until(lab, lambda record: len([one for one in line.sent if one.get("answer", {}).get("versions")]) >= 3)
+    begun, *later = [message for message in line.sent if "answer" in message]
     assert begun["answer"]["versions"] == [] and list(begun["answer"]["lives"]) == [PS, *WORKERS]
-    assert all(message["settings"] == lab.state() and 0 < message["busy"] < 1 for message in told)
-    assert told[0]["answer"]["until"] < told[-1]["answer"]["until"]
-    assert told[-1]["answer"]["versions"][-1][1] > 0 and set(told[-1]["answer"]["losses"]) <= {0, 1, 2}
+    assert all(message["settings"] == lab.state() and 0 < message["busy"] < 1 for message in later)
+    assert later[0]["answer"]["until"] < later[-1]["answer"]["until"]
+    assert later[-1]["answer"]["versions"][-1][1] > 0 and set(later[-1]["answer"]["losses"]) <= {0, 1, 2}
     lab.stop()
     lab.wait()
-    assert "answer" in line.said[-1] and "busy" not in line.said[-1]
+    assert "answer" in line.sent[-1] and "busy" not in line.sent[-1]
 
 
 def test_when_nothing_runs_hits_are_refused_and_a_button_says_so(lab):

@@ -1,7 +1,6 @@
 """The Life player: everything without a mouse, what a page may ask, boards ahead of time, its still, bad arguments."""
 
 import base64
-import json
 import re
 import threading
 
@@ -13,21 +12,7 @@ import traitlets
 from course import life
 from course.widgets import LifePlayer
 from course.widgets.life.boards import resized
-
-
-class Line:
-    """The kernel's end of a line whose page is this test: what was said, with its buffers."""
-
-    def __init__(self):
-        self.said, self.buffers = [], []
-
-    def send(self, message, buffers=()):
-        """Keep what is said."""
-        self.said.append(message)
-        self.buffers.append(buffers)
-
-    def close(self):
-        """Nothing is open."""
+from tests.course.widgets.page_of import Line, data_of
 
 
 @pytest.fixture
@@ -40,18 +25,16 @@ def player():
 
 def heard(player, content, *buffers):
     """Let the player hear what a page says; returns what it answers."""
-    line = player._wire
-    line.said.clear()
-    line.buffers.clear()
+    player._wire = line = Line()
     player._heard(line, content, list(buffers))
-    return line.said
+    return line.sent
 
 
-def given(board, edition="page-1", edited=True, generation=0, pattern=""):
+def from_page(board, edition="page-1", edited=True, generation=0, pattern=""):
     """Return a page's message with its board, and the bits that come with it."""
     height, width = board.shape
-    told = {"height": height, "width": width, "generation": generation, "pattern": pattern}
-    return {"board": {"edition": edition, "edited": edited, **told}}, np.packbits(board.numpy()).tobytes()
+    about = {"height": height, "width": width, "generation": generation, "pattern": pattern}
+    return {"board": {"edition": edition, "edited": edited, **about}}, np.packbits(board.numpy()).tobytes()
 
 
 def wanted(player, **changes):
@@ -113,32 +96,32 @@ def test_a_board_that_does_not_wrap_does_not(player):
 @pytest.mark.parametrize(("rule", "wrap", "by"), [("B3/S23", True, 1), ("B36/S23", False, 7)])
 def test_boards_to_come_are_the_engines_some_generations_apart(player, rule, wrap, by):
     start = player.board
-    (told,) = heard(player, wanted(player, rule=rule, wrap=wrap, by=by))
+    (answer,) = heard(player, wanted(player, rule=rule, wrap=wrap, by=by))
     boards = [unpacked(bits, start) for bits in player._wire.buffers[0]]
-    assert told["frames"]["edition"] == "k-0" and 1 <= len(boards) <= 4
-    for frame, board in zip(told["frames"]["frames"], boards, strict=True):
+    assert answer["frames"]["edition"] == "k-0" and 1 <= len(boards) <= 4
+    for frame, board in zip(answer["frames"]["frames"], boards, strict=True):
         assert torch.equal(board, life.run(start, frame["generation"], rule=rule, wrap=wrap))
         assert frame["population"] == int(board.sum()) and frame["cells"] > 0 < frame["seconds"]
-    assert torch.equal(player.board, boards[-1]) and player.generation == told["frames"]["frames"][-1]["generation"]
+    assert torch.equal(player.board, boards[-1]) and player.generation == answer["frames"]["frames"][-1]["generation"]
 
 
 def test_a_request_that_would_take_long_is_answered_with_less(player, monkeypatch):
     monkeypatch.setattr("course.widgets.life.player._BUSY", 0.0)
-    (told,) = heard(player, wanted(player, by=1000, count=16))
-    assert [frame["generation"] for frame in told["frames"]["frames"]] == [1]
+    (answer,) = heard(player, wanted(player, by=1000, count=16))
+    assert [frame["generation"] for frame in answer["frames"]["frames"]] == [1]
 
 
 def test_a_page_with_another_board_gets_pythons_and_a_page_that_draws_gives_its_own(player):
     old = player._edition
     player.step(2)
-    told = heard(player, wanted(player, edition=old))
-    assert told[0]["frames"]["frames"] == [] and told[1]["board"]["edition"] == player._edition != old
+    answers = heard(player, wanted(player, edition=old))
+    assert answers[0]["frames"]["frames"] == [] and answers[1]["board"]["edition"] == player._edition != old
     assert torch.equal(unpacked(player._wire.buffers[1][0], player.board), player.board)
     drawn = life.random_board(5, 9, 0.5, torch.Generator().manual_seed(3))
-    assert heard(player, *given(drawn)) == [{"taken": "page-1"}]
+    assert heard(player, *from_page(drawn)) == [{"taken": "page-1"}]
     assert torch.equal(player.board, drawn) and player._edition == "page-1"
     later = life.run(drawn, 4)
-    heard(player, *given(later, edited=False, generation=4))
+    heard(player, *from_page(later, edited=False, generation=4))
     assert player.generation == 4 and torch.equal(player.restart().board, drawn)
 
 
@@ -148,32 +131,26 @@ def test_nonsense_is_said_or_ignored_and_changes_nothing(player):
         assert heard(player, nonsense) == []
     for wrong in ({"rule": "B9"}, {"engine_name": "abacus"}, {"by": "x"}, {"hurry": 1}):
         assert "said" in heard(player, wanted(player, **wrong))[-1]
-    message, _ = given(torch.zeros(3, 3, dtype=torch.uint8))
+    message, _ = from_page(torch.zeros(3, 3, dtype=torch.uint8))
     assert "said" in heard(player, message, b"")[0] and "said" in heard(player, message)[0]
     message["board"]["height"] = 5000
     assert "said" in heard(player, message, bytes(1875))[0]
     assert player.board.shape == before.shape
-    (told,) = heard(player, {"number": 1, "settings": {"rule": "B9"}})
-    assert "B3/S23" in told["wrong"] and player.rule == "B3/S23"
+    (answer,) = heard(player, {"number": 1, "settings": {"rule": "B9"}})
+    assert "B3/S23" in answer["wrong"] and player.rule == "B3/S23"
 
 
 def test_an_engines_speed_is_measured_when_the_page_asks(player):
-    (told,) = heard(player, {"measure": "roll", "by": 2})
-    assert told["measured"]["engine"] == "roll" and 1e3 < told["measured"]["rate"] < 1e13
+    (answer,) = heard(player, {"measure": "roll", "by": 2})
+    assert answer["measured"]["engine"] == "roll" and 1e3 < answer["measured"]["rate"] < 1e13
 
 
 def test_playing_is_a_trait_and_runs_nothing_here(player):
     threads = threading.active_count()
     player.play()
     assert player.playing and threading.active_count() == threads and player.generation == 0
-    assert player._wire.said[-1]["settings"]["playing"] is True
+    assert player._wire.sent[-1]["settings"]["playing"] is True
     assert not player.pause().playing
-
-
-def test_closing_may_happen_twice():
-    player = LifePlayer().play()
-    player.close()
-    player.close()
 
 
 def test_callbacks_from_many_threads_lose_no_step(player):
@@ -189,7 +166,7 @@ def test_callbacks_from_many_threads_lose_no_step(player):
 def test_what_is_stored_has_the_board_the_patterns_and_a_still_that_says_the_same(player):
     shown = player.step(4)._repr_mimebundle_()
     assert shown["text/plain"] == "LifePlayer(12 × 16, B3/S23, generation 4, 5 living cells)"
-    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', shown["text/html"], re.S)[1])
+    data = data_of(shown["text/html"])
     assert torch.equal(unpacked(base64.b64decode(data["cells"]), player.board), player.board)
     assert list(data["patterns"]) == life.pattern_names() and data["board"]["generation"] == 4
     still = player.static()

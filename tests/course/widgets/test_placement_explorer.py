@@ -1,6 +1,5 @@
 """PlacementExplorer: its run is its clock's replay, its best is the best, its state is one for controls and Python."""
 
-import threading
 from functools import cache
 
 import pytest
@@ -15,7 +14,6 @@ from course.devices.explore import CPU, DEVICES, PROGRAM, best, explore, replay
 from course.widgets import PlacementExplorer
 from course.widgets.placement_explorer import WIDTHS
 from simgpu import active
-from tests.course.widgets.exhibits.line import Line
 
 MIXED = ("/gpu:0", "/gpu:1", "/gpu:1", "/gpu:0", "/cpu:0", "/cpu:0")
 placements = some.tuples(*[some.sampled_from(DEVICES)] * len(PROGRAM))
@@ -123,22 +121,6 @@ def test_a_wrong_placement_is_refused_and_the_state_stays(widget, wrong):
     with pytest.raises(traitlets.TraitError):
         widget.placement = wrong
     assert widget.placement == list(MIXED) and widget.result.run.placement == MIXED
-
-
-def test_what_a_page_asks_is_what_python_reads(widget):
-    widget._wire = line = Line()
-    widget._heard(line, {"number": 1, "settings": {"placement": ["/gpu:1"] * 6}}, [])
-    assert widget.placement == ["/gpu:1"] * 6 and line.said[-1]["settings"]["placement"] == ["/gpu:1"] * 6
-    widget.placement = MIXED
-    assert line.said[-1]["number"] is None and line.said[-1]["settings"]["placement"] == list(MIXED)
-
-
-def test_a_change_from_another_thread_changes_the_picture(widget):
-    before = widget.static().html
-    thread = threading.Thread(target=setattr, args=(widget, "placement", (*MIXED[:5], "/gpu:0")))
-    thread.start()
-    thread.join(30)
-    assert widget.static().html != before and widget.result.run.placement[-1] == "/gpu:0"
 
 
 def test_a_run_has_the_loss_uses_a_lessons_own_simulation_and_its_clock_stands_still(widget):

@@ -1,6 +1,5 @@
 """The regression widget: real processes behind it, its state from Python, its stop, and its end."""
 
-import threading
 import time
 
 import psutil
@@ -41,13 +40,6 @@ def test_setting_the_state_from_python_or_from_the_page_trains_again(lab):
     lab.wait()
 
 
-def test_a_state_may_be_set_in_another_thread(lab):
-    thread = threading.Thread(target=lambda: lab.set_trait("steps", 150))
-    thread.start()
-    thread.join()
-    assert lab.wait().result.version == 150
-
-
 def test_the_slow_worker_contributes_less(lab):
     lab.slow, lab.workers = True, 2
     result = lab.wait().result
@@ -75,15 +67,7 @@ def test_stop_ends_a_long_training_soon_and_keeps_what_there_is(lab):
     assert lab.wait().result.version == 150
 
 
-@pytest.mark.parametrize("state", [{"workers": 4}, {"mode": "both"}, {"learning_rate": 0.0}, {"speed": 1}])
-def test_a_state_that_does_not_exist_is_refused(lab, state):
-    import traitlets
-
-    with pytest.raises((TypeError, traitlets.TraitError)):
-        RegressionLab(**state)
-
-
-def test_a_cell_that_is_run_again_ends_the_processes_of_the_lab_before():
+def test_a_cell_that_is_run_again_ends_the_processes_of_the_lab_before_and_closing_ends_its_own():
     others = {child.pid for child in psutil.Process().children(recursive=True)}
     first = RegressionLab(steps=50).wait()  # whose name a cell that is run again would take
     own = {child.pid for child in psutil.Process().children(recursive=True)} - others
@@ -95,16 +79,8 @@ def test_a_cell_that_is_run_again_ends_the_processes_of_the_lab_before():
         time.sleep(0.05)
     assert len(own) >= 4 and first.result.version == 50
     second.close()
-
-
-def test_closing_ends_its_processes_and_can_be_done_twice():
-    before = {child.pid for child in psutil.Process().children(recursive=True)}
-    widget = RegressionLab(steps=100).wait()
-    assert len({child.pid for child in psutil.Process().children(recursive=True)} - before) >= 4
-    widget.close()
-    widget.close()
+    second.close()
     deadline = time.monotonic() + 60
-    while len({c.pid for c in psutil.Process().children(recursive=True)} - before) > 1 and time.monotonic() < deadline:
+    while len({child.pid for child in psutil.Process().children(recursive=True)} - others) > 1:
+        assert time.monotonic() < deadline, "a lab that is closed still has its processes"
         time.sleep(0.05)
-    # the fork server may stay: it makes the next cluster start in a moment
-    assert len({child.pid for child in psutil.Process().children(recursive=True)} - before) <= 1

@@ -166,16 +166,3 @@ def test_a_stopped_measurement_leaves_the_last_picture_and_no_thread(widget, mea
     assert widget.result is before and measuring == []
     widget.close()
     assert not widget._thread.is_alive()
-
-
-def test_a_change_from_another_thread_changes_the_picture(widget):
-    thread = threading.Thread(target=setattr, args=(widget, "source", "t4"))
-    thread.start()
-    thread.join(60)
-    assert "NVIDIA T4" in widget.static().alt
-
-
-def test_a_size_between_the_stops_is_refused_and_the_picture_stays(widget):
-    with pytest.raises(traitlets.TraitError):
-        widget.size = 257
-    assert widget.size == 256

@@ -1,11 +1,9 @@
 """StopwatchComparison: its stopwatches read what a program's would on simulated GPUs; wrong is told from right."""
 
-import threading
 from contextlib import closing
 
 import pytest
 import torch
-import traitlets
 
 from course import simulated_gpus
 from course.widgets import StopwatchComparison
@@ -115,15 +113,3 @@ def test_every_size_on_every_model_lies_in_the_page_with_all_its_stopwatches(wid
             assert one["seconds"] == pytest.approx(1e6 * reading.seconds, rel=1e-6) and one["right"] == reading.right
             assert [span[:2] for span in one["spans"]] == [[span.lane, span.what] for span in reading.spans]
             assert one["read"] == pytest.approx([1e6 * moment for moment in reading.read], rel=1e-6)
-
-
-def test_a_change_from_another_thread_changes_the_picture(widget):
-    thread = threading.Thread(target=setattr, args=(widget, "watch", WAITED))
-    thread.start()
-    thread.join(60)
-    assert "111 µs" in widget.static().alt
-
-
-def test_a_stopwatch_that_is_none_is_refused(widget):
-    with pytest.raises(traitlets.TraitError):
-        widget.watch = "sundial"

@@ -121,34 +121,23 @@ def test_ids_stay_when_another_cell_changes(folder):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("name", "old", "new", "said"),
     [
-        ("    ### END SOLUTION\n\n", "", "exercise:double: its solution must stand between"),
-        ('"points:2"', '"point:2"', "exercise:double needs a tag such as points:3"),
-        ('"points:2"', '"points:two"', "its points are 'two'"),
-        ("exercise:answer", "exercise:double", "two cells are called 'double'"),
-        ("check(double)", "check(treble)", r"check\(treble\) does not follow its exercise"),
-        ("check(double)", "print(double)", r"exercise double has no cell check\(double\) after it"),
-        ("exercise:essay", "exercise:novel", "marking.py has the exercises double, answer, essay; lab.py has"),
+        ("lab.py", "    ### END SOLUTION\n\n", "", "exercise:double: its solution must stand between"),
+        ("lab.py", '"points:2"', '"point:2"', "exercise:double needs a tag such as points:3"),
+        ("lab.py", '"points:2"', '"points:two"', "its points are 'two'"),
+        ("lab.py", "exercise:answer", "exercise:double", "two cells are called 'double'"),
+        ("lab.py", "check(double)", "check(treble)", r"check\(treble\) does not follow its exercise"),
+        ("lab.py", "check(double)", "print(double)", r"exercise double has no cell check\(double\) after it"),
+        ("lab.py", "exercise:essay", "exercise:novel", "marking.py has the exercises double, answer, essay; lab.py"),
+        ("marking.py", '"lab99_small"', '"lab98"', "marking.py calls the lab 'lab98'; the folder's name decides"),
+        ("marking.py", "LAB = Lab", "LABORATORY = Lab", "defines no LAB"),
+        ("marking.py", "manual=True", "manual=True, points=4", "essay has 4 points in marking.py, other points in its"),
+        ("marking.py", "    ],\n)", '    ],\n    files=("gun.rle",),\n)', "the files gun.rle are not in the folder"),
     ],
 )
-def test_a_source_that_is_wrong_is_refused_in_a_sentence(folder, old, new, said):
-    change(folder, old, new)
-    with pytest.raises(LabError, match=said):
-        load_lab(folder)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ('"lab99_small"', '"lab98"', "marking.py calls the lab 'lab98'; the folder's name decides"),
-        ("LAB = Lab", "LABORATORY = Lab", "defines no LAB"),
-        ("manual=True", "manual=True, points=4", "essay has 4 points in marking.py, other points in its tag"),
-        ("    ],\n)", '    ],\n    files=("gun.rle",),\n)', "the files gun.rle are not in the folder"),
-    ],
-)
-def test_a_marking_that_disagrees_is_refused_in_a_sentence(folder, old, new, said):
-    change(folder, old, new, "marking.py")
+def test_a_lab_that_is_wrong_is_refused_in_a_sentence(folder, name, old, new, said):
+    change(folder, old, new, name)
     with pytest.raises(LabError, match=said):
         load_lab(folder)
 

@@ -60,24 +60,24 @@ CALLS = {
 def test_what_a_call_gives(name, x, h):
     call, dtype = CALLS[name]
     with torch.autocast("cuda"):
-        made = call(x, h)
-    assert (made.dtype, made.device) == (dtype, torch.device("cuda", 0))
+        result = call(x, h)
+    assert (result.dtype, result.device) == (dtype, torch.device("cuda", 0))
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
 def test_a_recurrent_layer_runs_in_the_lower_precision_as_cudnn_does(kind):
     layer = kind(3, 4, 2).cuda()
     with torch.autocast("cuda"):
-        made, state = layer(torch.rand(5, 2, 3, device="cuda"))
-    assert made.dtype == HALF and {one.dtype for one in (state if kind is nn.LSTM else (state,))} == {HALF}
-    made.float().sum().backward()
+        result, state = layer(torch.rand(5, 2, 3, device="cuda"))
+    assert result.dtype == HALF and {tensor.dtype for tensor in (state if kind is nn.LSTM else (state,))} == {HALF}
+    result.float().sum().backward()
     assert layer.weight_ih_l0.grad.dtype == FULL
 
 
 def test_values_are_those_of_the_lower_precision(x):
     with torch.autocast("cuda", torch.bfloat16):
-        made = x @ x
-    assert torch.equal(made, x.bfloat16() @ x.bfloat16()) and not torch.equal(made.float(), x @ x)
+        result = x @ x
+    assert torch.equal(result, x.bfloat16() @ x.bfloat16()) and not torch.equal(result.float(), x @ x)
 
 
 def test_binary_cross_entropy_is_refused_in_cudas_words(x):
@@ -113,18 +113,18 @@ def test_the_cpus_tensors_have_the_cpus_autocast_and_no_other(x):
 
 
 def test_a_thread_has_regions_of_its_own(x):
-    found = []
+    dtypes = []
 
     def run():
-        found.append((x @ x).dtype)
+        dtypes.append((x @ x).dtype)
         with torch.autocast("cuda", torch.bfloat16):
-            found.append((x @ x).dtype)
+            dtypes.append((x @ x).dtype)
 
     with torch.autocast("cuda"):
         thread = threading.Thread(target=run)
         thread.start()
         thread.join()
-    assert found == [FULL, torch.bfloat16]
+    assert dtypes == [FULL, torch.bfloat16]
 
 
 def casts(gpus, run):
@@ -184,7 +184,7 @@ def test_a_backward_pass_in_a_region_runs_in_its_precision(x):
 class Doubled(torch.autograd.Function):
     """Twice the product; notes the precision in which each pass runs."""
 
-    seen: list = []
+    dtypes_of_passes: list = []
 
     @staticmethod
     @torch.amp.custom_fwd(device_type="cuda")
@@ -196,7 +196,7 @@ class Doubled(torch.autograd.Function):
     @torch.amp.custom_bwd(device_type="cuda")
     def backward(ctx, gradient):
         a, b = ctx.saved_tensors
-        Doubled.seen.append((gradient @ b.t()).dtype)
+        Doubled.dtypes_of_passes.append((gradient @ b.t()).dtype)
         return (gradient @ b.t()) * 2, (a.t() @ gradient) * 2
 
 
@@ -219,10 +219,10 @@ class InFull(torch.autograd.Function):
 def test_a_functions_passes_run_in_the_precision_that_it_asks_for(x, h):
     a = x.clone().requires_grad_()
     with torch.autocast("cuda"):
-        made, full = Doubled.apply(a, x), InFull.apply(a, h)
-    Doubled.seen.clear()
-    (made.float().sum() + full.sum()).backward()
-    assert (made.dtype, full.dtype, Doubled.seen, a.grad.dtype) == (HALF, FULL, [HALF], FULL)
+        result, full = Doubled.apply(a, x), InFull.apply(a, h)
+    Doubled.dtypes_of_passes.clear()
+    (result.float().sum() + full.sum()).backward()
+    assert (result.dtype, full.dtype, Doubled.dtypes_of_passes, a.grad.dtype) == (HALF, FULL, [HALF], FULL)
 
 
 def test_a_region_that_outlives_the_gpus_leaves_torch_as_it_was(gpus):

@@ -33,7 +33,7 @@ _KINDS = {
 def of_header(name):
     """Return the names in one of the header's lists."""
     text = _HEADER.read_text(encoding="utf-8").split(f"#define AT_FORALL_{name}(_)")[1].split("\n\n")[0]
-    return {".".join(re.split(r",\s*", one)) for one in re.findall(r"_\((\w+(?:, \w+)?)\)", text)}
+    return {".".join(re.split(r",\s*", entry)) for entry in re.findall(r"_\((\w+(?:, \w+)?)\)", text)}
 
 
 def without_names(names):
@@ -46,13 +46,13 @@ def without_names(names):
     [
         (lists.LOWER - _BESIDE, "LOWER_PRECISION_FP"),
         (lists.FLOAT32 - _BESIDE, "FP32"),
-        (lists.FLOAT32_UNLESS_TOLD, "FP32_SET_OPT_DTYPE"),
+        (lists.FLOAT32_BY_DEFAULT, "FP32_SET_OPT_DTYPE"),
         (lists.WIDEST, "PROMOTE"),
     ],
 )
 def test_a_list_is_the_headers(ours, theirs):
-    found = without_names(of_header(theirs))
-    assert len(found) > 10 and (ours == found if torch.__version__ >= (2, 13) else ours >= found)
+    names = without_names(of_header(theirs))
+    assert len(names) > 10 and (ours == names if torch.__version__ >= (2, 13) else ours >= names)
 
 
 def test_every_kernel_that_torch_has_is_in_a_list():
@@ -61,7 +61,7 @@ def test_every_kernel_that_torch_has_is_in_a_list():
         for name in torch._C._dispatch_get_all_op_names()
         if name.startswith("aten::") and torch._C._dispatch_has_kernel_for_dispatch_key(name, "AutocastCUDA")
     }
-    ours = lists.LOWER | lists.FLOAT32 | lists.FLOAT32_UNLESS_TOLD | {*lists.TOLD_FLOAT32} | lists.WIDEST | lists.BANNED
+    ours = lists.LOWER | lists.FLOAT32 | lists.FLOAT32_BY_DEFAULT | {*lists.GIVEN_FLOAT32} | lists.WIDEST | lists.BANNED
     registered = without_names(registered)
     registered -= {"_cudnn_rnn"}  # in a build for CUDA; here the functions that call it are lowered
     assert len(registered) > 100 and registered <= ours
@@ -85,9 +85,9 @@ def torchs_own(device):
 
 def cases():
     """Yield (list's name, place in it) of what torch tests."""
-    made = torchs_own("cpu")
+    tested = torchs_own("cpu")
     for kind in _KINDS:
-        for place, case in enumerate(getattr(made, kind)):
+        for place, case in enumerate(getattr(tested, kind)):
             # cuDNN's are of a library that no CPU has, and no program calls them; torch skips einsum, too: its equation
             # stands where arguments should.
             if not case[0].startswith(("cudnn_", "einsum")):
@@ -103,15 +103,15 @@ def test_an_op_of_torchs_own_tests_runs_in_the_precision_they_want(kind, place):
         options = rest[0] if rest and isinstance(rest[0], dict) else {}
         dtype = _KINDS[kind]
         with torch.autocast("cuda", dtype=torch.float16):
-            made = called(name, args, options)
+            results = called(name, args, options)
             with torch.autocast("cuda", enabled=False):
                 wanted = called(name, lowered(args, dtype), options)
-        for one, other in zip(flat(made), flat(wanted), strict=True):
-            if isinstance(one, torch.Tensor):
-                assert one.dtype == (dtype or rest[0]) and one.device == torch.device("cuda", 0)
-                assert torch.equal(one.cpu().nan_to_num(), other.cpu().nan_to_num())
+        for entry, other in zip(flat(results), flat(wanted), strict=True):
+            if isinstance(entry, torch.Tensor):
+                assert entry.dtype == (dtype or rest[0]) and entry.device == torch.device("cuda", 0)
+                assert torch.equal(entry.cpu().nan_to_num(), other.cpu().nan_to_num())
             else:
-                assert one is other is False  # `equal`
+                assert entry is other is False  # `equal`
 
 
 def called(name, args, options):
@@ -124,9 +124,9 @@ def called(name, args, options):
 def lowered(value, dtype):
     """Return arguments with the floats among them in `dtype`, if one is given."""
     if isinstance(value, (tuple, list)):
-        return type(value)(lowered(one, dtype) for one in value)
+        return type(value)(lowered(entry, dtype) for entry in value)
     return value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() and dtype else value
 
 
-def flat(made):
-    return made if isinstance(made, (tuple, list)) else (made,)
+def flat(results):
+    return results if isinstance(results, (tuple, list)) else (results,)

@@ -42,8 +42,8 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_the_result_is_the_cpus_and_lies_on_the_device(name):
-    there, here = CALLS[name](GPU), CALLS[name]("cpu")
-    assert there.device == GPU and torch.equal(there.cpu(), here)
+    simulated, plain = CALLS[name](GPU), CALLS[name]("cpu")
+    assert simulated.device == GPU and torch.equal(simulated.cpu(), plain)
 
 
 def test_numbers_read_of_tensors_make_a_tensor_on_the_cpu():
@@ -130,12 +130,12 @@ def test_a_move_that_names_no_gpu_is_torchs_own():
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
 def test_a_simulated_tensor_of_one_element_is_a_number_among_numbers(shape):
-    here, there = torch.full(shape, 3.0), torch.full(shape, 3.0, device="cuda")
+    plain, simulated = torch.full(shape, 3.0), torch.full(shape, 3.0, device="cuda")
     for build in (lambda x: [1.0, x], lambda x: [x, 1.0], lambda x: [[1.0], [x]], lambda x: [[x], [1.0]]):
-        made = torch.tensor(build(there))
-        assert made.device.type == "cpu"
-        torch.testing.assert_close(made, torch.tensor(build(here)))
-    assert torch.tensor((there, 1.0)).tolist() == [3.0, 1.0]
+        result = torch.tensor(build(simulated))
+        assert result.device.type == "cpu"
+        torch.testing.assert_close(result, torch.tensor(build(plain)))
+    assert torch.tensor((simulated, 1.0)).tolist() == [3.0, 1.0]
 
 
 @pytest.mark.parametrize("make", [torch.tensor, torch.as_tensor])

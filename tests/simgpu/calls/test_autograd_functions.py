@@ -17,7 +17,7 @@ def gpus():
 class Two(torch.autograd.Function):
     """Two results of two inputs; notes on which devices its gradients are."""
 
-    seen: list
+    devices: list
 
     @staticmethod
     def forward(ctx, x, y):
@@ -25,7 +25,7 @@ class Two(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, first, second):
-        Two.seen = [first.device, second.device]
+        Two.devices = [first.device, second.device]
         return first + second, 2 * second
 
 
@@ -35,31 +35,31 @@ def leaves(device, dtype=torch.float32):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.complex64])
 def test_a_gradient_that_is_not_there_comes_as_zeros_on_the_device(dtype):
-    found = {}
+    gradients = {}
     for device in ("cpu", GPU):
         x, y = leaves(device, dtype)
         first, _ = Two.apply(x, y)
         first.abs().sum().backward()
-        found[str(device)] = x.grad.cpu(), y.grad.cpu()
+        gradients[str(device)] = x.grad.cpu(), y.grad.cpu()
         assert x.grad.device == y.grad.device == torch.device(device)
-    assert Two.seen == [GPU, GPU]
-    assert all(torch.equal(*pair) for pair in zip(*found.values(), strict=True))
+    assert Two.devices == [GPU, GPU]
+    assert all(torch.equal(*pair) for pair in zip(*gradients.values(), strict=True))
 
 
 def test_what_a_formula_made_comes_on_the_device():
     x, y = leaves(GPU)
     first, second = Two.apply(x, y)
     (first.cumprod(0).sum() + second.sgn().sum()).backward()
-    assert Two.seen == [GPU, GPU]
+    assert Two.devices == [GPU, GPU]
 
 
 def test_a_hook_gets_its_gradient_on_the_device():
-    seen = []
+    devices = []
     (x, _) = leaves(GPU)
     y = x * 2
-    y.register_hook(lambda gradient: seen.append(gradient.device))
+    y.register_hook(lambda gradient: devices.append(gradient.device))
     y.sgn().sum().backward()
-    assert seen == [GPU] and x.grad.device == GPU
+    assert devices == [GPU] and x.grad.device == GPU
 
 
 def test_a_gradient_on_the_cpu_is_refused_in_cudas_words():

@@ -33,30 +33,30 @@ ONE = {
 
 
 def facts(tensors):
-    return [(tuple(one.shape), one.stride(), one.dtype) for one in tensors]
+    return [(tuple(tensor.shape), tensor.stride(), tensor.dtype) for tensor in tensors]
 
 
 @pytest.mark.parametrize("name", SEVERAL)
 def test_several_results_of_no_size_take_their_shapes(name):
-    call, found = SEVERAL[name], []
+    call, results = SEVERAL[name], []
     for x in (A, A.cuda()):
-        out = tuple(torch.empty(0, dtype=one.dtype, device=x.device) for one in call(x))
-        assert all(one is other for one, other in zip(call(x, out=out), out, strict=True))
-        found.append(out)
-    here, there = found
-    assert facts(here) == facts(there)
-    assert all(torch.equal(one, other.cpu()) for one, other in zip(here, there, strict=True))
+        out = tuple(torch.empty(0, dtype=tensor.dtype, device=x.device) for tensor in call(x))
+        assert all(tensor is other for tensor, other in zip(call(x, out=out), out, strict=True))
+        results.append(out)
+    plain, simulated = results
+    assert facts(plain) == facts(simulated)
+    assert all(torch.equal(tensor, other.cpu()) for tensor, other in zip(plain, simulated, strict=True))
 
 
 @pytest.mark.parametrize("name", ONE)
 def test_a_result_of_no_size_takes_shape_and_order(name):
-    call, found = ONE[name], []
+    call, results = ONE[name], []
     for x in (A, A.cuda()):
         out = torch.empty(0, dtype=call(x).dtype, device=x.device)
         assert call(x, out=out) is out
-        found.append(out)
-    here, there = found
-    assert facts([here]) == facts([there]) and torch.allclose(here, there.cpu())
+        results.append(out)
+    plain, simulated = results
+    assert facts([plain]) == facts([simulated]) and torch.allclose(plain, simulated.cpu())
 
 
 def test_a_result_of_right_size_keeps_its_order():
@@ -79,8 +79,8 @@ def test_a_factory_told_the_cpu_makes_its_tensor_there_at_once():
     drawn = torch.rand(4)
     torch.manual_seed(3)
     torch.rand(2, device="cuda")  # of another generator
-    made = torch.rand_like(torch.ones(4, device="cuda"), device="cpu")
-    assert made.device.type == "cpu" and torch.equal(made, drawn)
+    drawn_there = torch.rand_like(torch.ones(4, device="cuda"), device="cpu")
+    assert drawn_there.device.type == "cpu" and torch.equal(drawn_there, drawn)
     gaps = x.new_empty_strided((2, 3), (20, 2), device="cpu")
     assert gaps.stride() == (20, 2) and gaps.device.type == "cpu"
     assert torch.cuda.memory_allocated() == used

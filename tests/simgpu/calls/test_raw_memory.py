@@ -20,6 +20,7 @@ HANDED_OUT = {
     "interface": ("x.__cuda_array_interface__", "AttributeError: cuda:0 is simulated"),
     "memoryview": ("memoryview(x)", "TypeError"),
     "frombuffer": ("torch.frombuffer(x, dtype=torch.float32)", "ValueError"),
+    "numpy": ("x.numpy()", "TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()"),
     "asarray": ("import numpy; numpy.asarray(x)", "TypeError: can't convert cuda:0 device type tensor to numpy"),
     "numpy in C": ("torch._C.TensorBase.numpy(x)", "RuntimeError: .numpy() is not supported"),
     "set_": ("torch.empty(0).set_(x.untyped_storage())", "RuntimeError: Attempted to set the storage of a tensor"),
@@ -35,6 +36,7 @@ HANDED_OUT = {
     ),
 }
 GIVEN = {
+    "numpy by force": ("x.numpy(force=True).tolist()", "[1.0, 1.0, 1.0]"),
     "address": ("x.data_ptr() == x[:1].data_ptr() != x.clone().data_ptr()", "True"),
     "storage": ("x.untyped_storage().device, x.untyped_storage().is_cuda", "(device(type='cuda', index=0), True)"),
     "its copy": (
@@ -65,7 +67,7 @@ for line in sys.stdin.read().splitlines():
 
 
 @pytest.fixture(scope="module")
-def said():
+def answers():
     """Return what each line prints, all of them in one process, which must come to its own end."""
     lines = [line for line, _ in (*HANDED_OUT.values(), *GIVEN.values())]
     done = subprocess.run(
@@ -76,12 +78,12 @@ def said():
 
 
 @pytest.mark.parametrize("name", HANDED_OUT)
-def test_memory_is_not_handed_out(said, name):
+def test_memory_is_not_handed_out(answers, name):
     line, words = HANDED_OUT[name]
-    assert said[line].startswith(f"refused: {words}")
+    assert answers[line].startswith(f"refused: {words}")
 
 
 @pytest.mark.parametrize("name", GIVEN)
-def test_what_asks_for_an_address_or_a_copy_is_answered(said, name):
+def test_what_asks_for_an_address_or_a_copy_is_answered(answers, name):
     line, words = GIVEN[name]
-    assert said[line] == f"given: {words}"
+    assert answers[line] == f"given: {words}"

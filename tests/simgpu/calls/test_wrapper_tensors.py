@@ -12,17 +12,17 @@ class Wrapped(torch.Tensor):
 
     @staticmethod
     def __new__(cls, inner):
-        made = torch.Tensor._make_wrapper_subclass(
+        result = torch.Tensor._make_wrapper_subclass(
             cls, inner.size(), dtype=inner.dtype, device=inner.device, requires_grad=inner.requires_grad
         )
-        made.inner = inner
-        return made
+        result.inner = inner
+        return result
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        plain = tree_map(lambda one: one.inner if isinstance(one, Wrapped) else one, (args, kwargs or {}))
-        made = func(*plain[0], **plain[1])
-        return tree_map(lambda one: Wrapped(one) if isinstance(one, torch.Tensor) else one, made)
+        plain = tree_map(lambda value: value.inner if isinstance(value, Wrapped) else value, (args, kwargs or {}))
+        result = func(*plain[0], **plain[1])
+        return tree_map(lambda value: Wrapped(value) if isinstance(value, torch.Tensor) else value, result)
 
 
 @pytest.fixture
@@ -32,13 +32,20 @@ def gpus():
 
 
 def test_it_says_where_the_wrapped_tensor_is(gpus):
-    there = Wrapped(torch.ones(2, device="cuda:1"))
-    assert there.device == torch.device("cuda:1") and there.get_device() == 1
-    assert there.is_cuda and not there.is_cpu
-    for made in (there + 1, torch.ones(2, device="cuda:1") * there):
-        assert type(made) is Wrapped and made.device == there.device == made.inner.device
-    here = Wrapped(torch.ones(2))
-    assert here.is_cpu and not here.is_cuda and here.get_device() == -1
+    wrapped = Wrapped(torch.ones(2, device="cuda:1"))
+    assert wrapped.device == torch.device("cuda:1") and wrapped.get_device() == 1
+    assert wrapped.is_cuda and not wrapped.is_cpu
+    for result in (wrapped + 1, torch.ones(2, device="cuda:1") * wrapped):
+        assert type(result) is Wrapped and result.device == wrapped.device == result.inner.device
+    plain = Wrapped(torch.ones(2))
+    assert plain.is_cpu and not plain.is_cuda and plain.get_device() == -1
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:1", torch.device("cuda", 1)])
+def test_it_is_moved_by_its_own_class(gpus, device):
+    wrapped = Wrapped(torch.arange(3)).to(device)
+    assert type(wrapped) is Wrapped and wrapped.inner.device == wrapped.device == torch.device(device)
+    assert (wrapped + 1).inner.tolist() == [1, 2, 3]
 
 
 def test_a_wrapped_parameter_is_trained(gpus):

@@ -26,10 +26,10 @@ def forked(run):
     child = os.fork()
     if child == 0:
         try:
-            said = str(run())
+            text = str(run())
         except BaseException as error:
-            said = f"{type(error).__name__}: {error}"
-        os.write(writing, said.encode())
+            text = f"{type(error).__name__}: {error}"
+        os.write(writing, text.encode())
         os._exit(0)
     os.close(writing)
     os.waitpid(child, 0)

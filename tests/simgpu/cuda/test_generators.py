@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simgpu import simulated_gpus
-from simgpu.cuda.generators import DeviceGenerator, Randomness, check_generator, device_of
+from simgpu.cuda.generators import DeviceGenerator, Randomness, device_of
 
 
 @pytest.fixture
@@ -35,14 +35,6 @@ def test_a_copied_or_pickled_generator_goes_on_where_the_first_one_was():
         assert torch.equal(torch.randn(4, generator=other), expected)
 
 
-def test_a_generator_of_the_other_kind_of_device_is_refused_in_torchs_words():
-    with pytest.raises(RuntimeError, match="^Expected a 'cuda' device type for generator but found 'cpu'$"):
-        check_generator(torch.Generator(), torch.device("cuda:0"))
-    with pytest.raises(RuntimeError, match="^Expected a 'cpu' device type for generator but found 'cuda'$"):
-        check_generator(DeviceGenerator("cuda:0"), torch.device("cpu"))
-    check_generator(DeviceGenerator("cuda:0"), torch.device("cuda:1"))  # CUDA compares the kind only
-
-
 def test_what_is_no_generator_is_refused_by_torchs_own_type_error():
     with simulated_gpus(1):
         x = torch.ones(2, device="cuda")
@@ -56,7 +48,7 @@ def test_what_is_no_generator_is_refused_by_torchs_own_type_error():
 def test_devices_start_from_the_cpus_seed():
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(11)
-        assert [one.initial_seed() for one in Randomness(3).defaults] == [11, 11, 11]
+        assert [generator.initial_seed() for generator in Randomness(3).defaults] == [11, 11, 11]
 
 
 def test_torch_manual_seed_seeds_every_device_and_each_draws_for_itself(gpus):
@@ -88,7 +80,7 @@ def test_states_are_taken_and_put_back_a_device(gpus):
     torch.cuda.manual_seed(3)
     with torch.cuda.device(1):
         torch.cuda.manual_seed(4)
-    assert [one.initial_seed() for one in torch.cuda.default_generators] == [3, 4]
+    assert [generator.initial_seed() for generator in torch.cuda.default_generators] == [3, 4]
     state = torch.cuda.get_rng_state("cuda:1")
     first = torch.randn(3, device="cuda:1")
     torch.cuda.set_rng_state(state, 1)
@@ -96,15 +88,9 @@ def test_states_are_taken_and_put_back_a_device(gpus):
     states = torch.cuda.get_rng_state_all()
     torch.cuda.seed_all()
     torch.cuda.set_rng_state_all(states)
-    assert [one.tolist() for one in torch.cuda.get_rng_state_all()] == [one.tolist() for one in states]
-
-
-def test_fork_rng_puts_the_devices_states_back(gpus):
-    before = torch.cuda.get_rng_state_all()
-    with torch.random.fork_rng(devices=[0, 1]):
-        torch.manual_seed(1)
-        torch.rand(3, device="cuda:1")
-    assert all(map(torch.equal, torch.cuda.get_rng_state_all(), before))
+    assert [generator.tolist() for generator in torch.cuda.get_rng_state_all()] == [
+        generator.tolist() for generator in states
+    ]
 
 
 def test_a_generator_of_a_device_serves_factories_and_random_ops(gpus):

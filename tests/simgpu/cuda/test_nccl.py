@@ -308,15 +308,17 @@ def done(tmp_path_factory):
     return where, ran
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_two_processes_do_as_cuda_s_would(name, done):
     where, ran = done
     for rank in (0, 1):
-        said = where / f"{name} {rank}"
-        assert said.exists(), ran.stderr
-        assert not said.read_text(), said.read_text()
+        error = where / f"{name} {rank}"
+        assert error.exists(), ran.stderr
+        assert not error.read_text(), error.read_text()
 
 
+@pytest.mark.long
 def test_both_processes_end_well_and_gloo_is_named_once(done):
     _, ran = done
     assert ran.returncode == 0, ran.stderr

@@ -27,9 +27,9 @@ def test_data_parallel_has_the_gradients_of_the_whole_batch(gpus, devices):
     batch, whole = torch.randn(7, 8), model()
     split = torch.nn.DataParallel(copy.deepcopy(whole).to(f"cuda:{devices[0]}"), device_ids=devices)
     whole(batch).square().sum().backward()
-    made = split(batch.to(f"cuda:{devices[0]}"))
-    assert made.device == torch.device("cuda", devices[0]) and made.shape == (7, 4)
-    made.square().sum().backward()
+    output = split(batch.to(f"cuda:{devices[0]}"))
+    assert output.device == torch.device("cuda", devices[0]) and output.shape == (7, 4)
+    output.square().sum().backward()
     for ours, theirs in zip(split.module.parameters(), whole.parameters(), strict=True):
         assert ours.grad.device == ours.device
         torch.testing.assert_close(ours.grad.cpu(), theirs.grad)
@@ -61,11 +61,11 @@ def test_scatter_and_gather_are_each_others_inverse():
 
 def test_broadcast_and_its_sum():
     rows = torch.arange(4.0).to("cuda:1")
-    here, there = comm.broadcast(rows, [1, 2])
-    assert here is rows and there.device.index == 2
-    assert torch.equal(comm.reduce_add([here, there], destination=1).cpu(), 2 * rows.cpu())
+    copy_here, copy_there = comm.broadcast(rows, [1, 2])
+    assert copy_here is rows and copy_there.device.index == 2
+    assert torch.equal(comm.reduce_add([copy_here, copy_there], destination=1).cpu(), 2 * rows.cpu())
     both = comm.broadcast_coalesced([rows, rows + 1], [1, 0])
-    assert [[one.device.index for one in some] for some in both] == [[1, 1], [0, 0]]
+    assert [[tensor.device.index for tensor in some] for some in both] == [[1, 1], [0, 0]]
     (first, second) = comm.reduce_add_coalesced(both, destination=1)
     assert torch.equal(first.cpu(), 2 * rows.cpu()) and torch.equal(second.cpu(), 2 * rows.cpu() + 2)
     places = [torch.empty(4, device="cuda:0"), torch.empty(4, device="cuda:2")]

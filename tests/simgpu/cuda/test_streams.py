@@ -73,10 +73,10 @@ def test_a_copys_seconds_in_the_log_are_those_of_its_bytes_and_its_way(gpus):
 
     x = torch.ones(8)
     with log_placement() as log:
-        there = x.to("cuda:0")
+        copied = x.to("cuda:0")
         x.pin_memory().to("cuda:0")
-        there.to("cuda:1")
-        there.to("cpu")
+        copied.to("cuda:1")
+        copied.to("cpu")
     assert [r.seconds for r in log if r.op == "_to_copy"] == pytest.approx([1 + 16, 1 + 8, 1 + 8, 1 + 16])
 
 
@@ -150,14 +150,6 @@ def test_synchronising_a_stream_waits_for_that_stream_alone(gpus):
     assert gpus.clock.host == pytest.approx(before + 17, abs=1e-4)
 
 
-def test_a_loop_that_asks_an_event_comes_to_an_end():
-    with simulated_gpus(1):
-        torch.ones(1000, 1000, device="cuda").mul_(2)
-        event = torch.cuda.current_stream().record_event()
-        while not event.query():
-            pass
-
-
 # CUDA's words: c10/cuda/CUDAEvent.h
 @pytest.mark.parametrize(
     ("timing", "recorded", "error", "words"),
@@ -209,14 +201,6 @@ def test_a_stream_of_a_closed_simulation_is_refused():
         torch.cuda.set_stream(old)
 
 
-def test_torchs_own_classes_are_back_after_the_simulation():
-    before = torch.cuda.Event, torch.cuda.Stream, torch.cuda.current_stream
-    with pytest.raises(ZeroDivisionError), simulated_gpus(1):
-        assert torch.cuda.Event is not before[0]
-        raise ZeroDivisionError
-    assert (torch.cuda.Event, torch.cuda.Stream, torch.cuda.current_stream) == before
-
-
 def test_a_backward_pass_goes_on_the_clock_too(gpus):
     w = torch.ones(8, device="cuda", requires_grad=True)
     loss = (w * 3).sum()
@@ -239,6 +223,6 @@ def test_a_copy_back_that_does_not_block_goes_to_pinned_memory_as_in_torch(gpus)
     with gpus.clock.timed() as blocking:
         assert not x.to("cpu").is_pinned()
     before = gpus.clock.host
-    there = x.to("cpu", non_blocking=True)
-    assert gpus.clock.host - before == pytest.approx(1.0) and there.is_pinned()
+    copied = x.to("cpu", non_blocking=True)
+    assert gpus.clock.host - before == pytest.approx(1.0) and copied.is_pinned()
     assert blocking.seconds == pytest.approx(1 + 32 / 2)

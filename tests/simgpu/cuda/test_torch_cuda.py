@@ -11,56 +11,12 @@ from torch.utils.data import DataLoader, TensorDataset
 from simgpu import simulated_gpus
 
 real = torch.cuda.is_available()
-OWNERS = (
-    torch,
-    torch._C,
-    torch.Tensor,
-    torch.cuda,
-    torch.cuda.memory,
-    torch.cuda.random,
-    torch.cuda.streams,
-    torch.cuda.graphs,
-    torch.cuda.nvtx,
-    torch.accelerator,
-)
 
 
 @pytest.fixture
 def gpus():
     with simulated_gpus(2) as gpus:
         yield gpus
-
-
-def everything():
-    """Return all attributes of the modules that a simulation touches; numbers and tensors by identity."""
-    return {(owner.__name__, name): value for owner in OWNERS for name, value in vars(owner).items()}
-
-
-def changed(before, after):
-    return sorted(key for key in {*before, *after} if before.get(key) is not after.get(key))
-
-
-def test_every_attribute_of_torch_is_put_back():
-    before = everything()
-    with simulated_gpus(2):
-        assert ("torch.cuda", "default_generators") in changed(before, everything())
-        torch.cuda.set_device(1)
-    assert changed(before, everything()) == []
-
-
-def test_every_attribute_of_torch_is_put_back_after_an_exception():
-    before = everything()
-    with pytest.raises(ZeroDivisionError), simulated_gpus(2):
-        raise ZeroDivisionError
-    assert changed(before, everything()) == []
-    assert torch.cuda.is_available() is real
-
-
-def test_a_failing_start_leaves_nothing_replaced(gpus):
-    before = everything()
-    with pytest.raises(RuntimeError, match="Close it first"):
-        simulated_gpus(1)
-    assert changed(before, everything()) == []
 
 
 def test_the_usual_line_of_tutorials_finds_the_gpu(gpus):
@@ -122,15 +78,18 @@ def test_the_current_device_is_where_cuda_without_an_index_goes(gpus):
 
 def test_the_current_device_is_a_threads_own(gpus):
     torch.cuda.set_device(1)
-    seen = []
-    thread = threading.Thread(target=lambda: seen.append((torch.cuda.current_device(), torch.cuda.is_available())))
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append((torch.cuda.current_device(), torch.cuda.is_available())))
     thread.start()
     thread.join(60)
-    assert seen == [(0, True)]
+    assert answers == [(0, True)]
 
 
 def test_a_device_that_is_not_there_is_refused_in_cudas_words(gpus):
     for program in (
+        lambda: torch.zeros(1, device="cuda:2"),
+        lambda: torch.zeros(1).to("cuda:7"),
+        lambda: torch.nn.Linear(1, 1).cuda(5),
         lambda: torch.cuda.set_device(2),
         lambda: torch.cuda.synchronize(2),
         lambda: torch.cuda.device("cuda:5").__enter__(),
@@ -192,15 +151,6 @@ def test_a_profile_shows_the_cpu_and_says_that_there_is_no_gpu_to_profile(gpus, 
     assert "Failed to record CUDA event" not in capfd.readouterr().err
 
 
-def test_tf32_can_be_switched_on(gpus):
-    before = torch.backends.cuda.matmul.allow_tf32
-    try:
-        torch.backends.cuda.matmul.allow_tf32 = True
-        assert torch.backends.cuda.matmul.allow_tf32
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
-
-
 def test_a_fraction_of_the_memory_can_be_set(gpus):
     torch.cuda.set_per_process_memory_fraction(0.5, 1)
     assert torch.cuda.get_per_process_memory_fraction(1) == pytest.approx(0.5)
@@ -224,41 +174,9 @@ def test_pinned_memory_is_marked_and_shared_by_views(gpus):
         torch.ones(2, device="cuda").pin_memory()
 
 
-def test_a_pinned_copy_is_faster_and_may_overlap_on_the_modelled_clock(gpus):
-    x = torch.zeros(10**6)
-    seconds = {}
-    for name, source in (("pageable", x), ("pinned", x.pin_memory())):
-        torch.cuda.synchronize()
-        before = gpus.clock.host
-        source.to("cuda", non_blocking=True)
-        accepted = gpus.clock.host - before
-        torch.cuda.synchronize()
-        seconds[name] = (accepted, gpus.clock.host - before)
-    assert seconds["pinned"][0] < seconds["pinned"][1]  # accepted, then waited for
-    assert seconds["pageable"][0] == pytest.approx(seconds["pageable"][1])
-    assert seconds["pinned"][1] < seconds["pageable"][1]
-
-
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_data_loader_pins_its_batches(gpus, workers):
     data = TensorDataset(torch.arange(8.0), torch.arange(8))
     for x, y in DataLoader(data, batch_size=4, pin_memory=True, num_workers=workers, timeout=20 * workers):
         assert x.is_pinned() and y.is_pinned()
         assert x.to("cuda:1", non_blocking=True).device == torch.device("cuda:1")
-
-
-def test_a_stream_and_its_events_are_the_simulations(gpus):
-    stream = torch.cuda.Stream()
-    assert torch.cuda.current_stream() == torch.cuda.default_stream()
-    with torch.cuda.stream(stream):
-        assert torch.cuda.current_stream() == stream
-        y = torch.ones(3, device="cuda") * 2
-        y.record_stream(stream)
-    assert torch.cuda.current_stream() == torch.cuda.default_stream()
-    torch.cuda.current_stream().wait_stream(stream)
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    y = y @ y
-    end.record()
-    torch.cuda.synchronize()
-    assert start.elapsed_time(end) > 0

@@ -38,11 +38,11 @@ LACKING = {
 @pytest.mark.parametrize("name", LACKING)
 def test_a_dtype_that_cuda_lacks_is_refused_by_its_kernels_name(name, dtype, word):
     call, kernel = LACKING[name]
-    given = of(dtype, 2, 2)
+    x = of(dtype, 2, 2)
     for _ in range(2):  # the short way of an op that ran before is closed to it, too
         with pytest.raises(NotImplementedError, match=f"^\"{kernel}\" not implemented for '{word}'$"):
-            call(given)
-    assert given.long().sum() == 4  # nothing was written
+            call(x)
+    assert x.long().sum() == 4  # nothing was written
 
 
 @pytest.mark.parametrize("call", [F.conv1d, F.conv2d, F.conv3d, F.conv_transpose2d])
@@ -55,9 +55,9 @@ def test_a_dtype_that_cuda_lacks_is_refused_by_its_kernels_name(name, dtype, wor
     ],
 )
 def test_a_convolution_of_integers_is_refused_in_cudnns_words(call, dtype, words):
-    given = of(dtype, *[1] * (int(call.__name__[-2]) + 2))
+    x = of(dtype, *[1] * (int(call.__name__[-2]) + 2))
     with pytest.raises(RuntimeError, match=words):
-        call(given, given)
+        call(x, x)
 
 
 def test_shapes_and_unequal_dtypes_come_first():
@@ -81,15 +81,15 @@ BEYOND = {
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("name", BEYOND)
 def test_a_half_that_the_cpu_lacks_runs_there_with_its_gradient(name, dtype):
-    given = torch.rand(4, 4, 4, device="cuda").to(dtype).requires_grad_()
-    full = given.detach().cpu().float().requires_grad_()
+    x = torch.rand(4, 4, 4, device="cuda").to(dtype).requires_grad_()
+    full = x.detach().cpu().float().requires_grad_()
     for _ in range(2):
-        made, wanted = BEYOND[name](given), BEYOND[name](full)
-        assert (made.dtype, made.device.type) == (dtype, "cuda")
-        assert torch.allclose(made.cpu().float(), wanted, rtol=1e-2)
-    made.sum().backward()
+        result, wanted = BEYOND[name](x), BEYOND[name](full)
+        assert (result.dtype, result.device.type) == (dtype, "cuda")
+        assert torch.allclose(result.cpu().float(), wanted, rtol=1e-2)
+    result.sum().backward()
     wanted.sum().backward()
-    assert given.grad.dtype == dtype and torch.allclose(given.grad.cpu().float(), full.grad, rtol=1e-2, atol=1e-2)
+    assert x.grad.dtype == dtype and torch.allclose(x.grad.cpu().float(), full.grad, rtol=1e-2, atol=1e-2)
 
 
 def test_integers_and_bools_that_only_cuda_counts():

@@ -19,13 +19,13 @@ def declared():
     folder = Path(torchgen.__file__).parent / "packaged/ATen/native"
     parsed = parse_native_yaml(str(folder / "native_functions.yaml"), str(folder / "tags.yaml"))
     cuda = parsed.backend_indices[DispatchKey.CUDA]
-    found = {}
-    for one in parsed.native_functions:
-        tensors = [arg for arg in one.func.arguments.flat_all if arg.type.is_tensor_like()]
+    functions = {}
+    for function in parsed.native_functions:
+        tensors = [arg for arg in function.func.arguments.flat_all if arg.type.is_tensor_like()]
         several = len(tensors) > 1 or any(arg.type.is_list_like() for arg in tensors)
-        if several and (structured(one) or cuda.has_kernel(one)):
-            found[str(one.func.name)] = one
-    return found
+        if several and (structured(function) or cuda.has_kernel(function)):
+            functions[str(function.func.name)] = function
+    return functions
 
 
 def structured(function):
@@ -38,17 +38,17 @@ def op(name):
 
 
 def test_every_method_is_named_as_torchs_generator_names_it():
-    wrong, seen = {}, 0
+    wrong, count = {}, 0
     for name, function in declared().items():
         func = op(name)
         if func is None or function.device_check == DeviceCheckType.NoCheck or unary(function):
             continue
-        seen += 1
+        count += 1
         plain = f"{function.func.name.overload_name}_{cpp.name(function.func)}"
         wanted = native.name(function.func) if structured(function) else plain
         if method_of(func) != wanted:
             wrong[name] = wanted
-    assert seen > 200 and wrong == {}
+    assert count > 200 and wrong == {}
 
 
 def unary(function):
@@ -59,12 +59,17 @@ def unary(function):
 
 
 def test_the_tables_name_what_torch_declares():
-    bases = {name.partition(".")[0].removesuffix("_") for name, one in declared().items() if structured(one)}
+    bases = {name.partition(".")[0].removesuffix("_") for name, function in declared().items() if structured(function)}
     assert bases >= STRUCTURED
-    for name in CHECKED:
-        overload = next(full for full in declared() if full.removesuffix(".Tensor") == name)
-        assert declared()[overload].device_check != DeviceCheckType.NoCheck
-        assert torch.Tag.pointwise in op(overload).tags
+    checked = {
+        name.partition(".")[0].removesuffix("_")
+        for name, function in declared().items()
+        if torch.Tag.pointwise in getattr(op(name), "tags", ())
+        and function.device_check != DeviceCheckType.NoCheck
+        and not unary(function)
+    }
+    assert checked >= CHECKED
+    assert all(name.endswith("_backward") for name in checked - CHECKED), "the others are called by programs"
     for name in ITERATED - {"binary_cross_entropy_with_logits"}:  # that one is composed of such ops
         assert declared()[name].device_check == DeviceCheckType.NoCheck
 
@@ -73,5 +78,5 @@ def test_the_tables_name_what_torch_declares():
 def test_what_runs_instead_has_the_arguments_that_are_named(name):
     method, names = INSTEAD[name]
     theirs = op(method.removeprefix("_"))
-    assert {*names} <= {one.name for one in op(name)._schema.arguments}
-    assert {*names.values()} <= {one.name for one in theirs._schema.arguments}
+    assert {*names} <= {function.name for function in op(name)._schema.arguments}
+    assert {*names.values()} <= {function.name for function in theirs._schema.arguments}

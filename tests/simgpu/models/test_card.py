@@ -37,7 +37,7 @@ def test_a_data_sheets_file_is_read_as_its_name_is(name):
 
 
 @pytest.mark.parametrize(
-    "field, given, legal",
+    "field, value, legal",
     [
         ("schema", 2, "1"),
         ("schema", True, "1"),
@@ -73,13 +73,13 @@ def test_a_data_sheets_file_is_read_as_its_name_is(name):
         ("assumed", [1], "list of texts"),
     ],
 )
-def test_a_field_that_is_not_legal_is_named(field, given, legal, tmp_path):
-    path = written(tmp_path, CARD | {field: given})
+def test_a_field_that_is_not_legal_is_named(field, value, legal, tmp_path):
+    path = written(tmp_path, CARD | {field: value})
     with pytest.raises(ValueError) as refused:
         model_for(str(path))
-    said = str(refused.value)
-    assert said.startswith(f"model={str(path)!r}: ") and legal in said
-    assert f"{field} is " in said or (field, given) == ("kind", "simulated card") and "simulated is False" in said
+    text = str(refused.value)
+    assert text.startswith(f"model={str(path)!r}: ") and legal in text
+    assert f"{field} is " in text or (field, value) == ("kind", "simulated card") and "simulated is False" in text
 
 
 @pytest.mark.parametrize("field", sorted(CARD))
@@ -90,7 +90,7 @@ def test_a_field_that_is_missing_is_named(field, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, said",
+    "text, words",
     [
         ("", "not JSON"),
         ("{", "not JSON"),
@@ -99,8 +99,8 @@ def test_a_field_that_is_missing_is_named(field, tmp_path):
         ('"card"', "the file is 'card'; legal is a JSON object"),
     ],
 )
-def test_a_file_that_is_no_card_is_refused(text, said, tmp_path):
-    with pytest.raises(ValueError, match=said):
+def test_a_file_that_is_no_card_is_refused(text, words, tmp_path):
+    with pytest.raises(ValueError, match=words):
         read_card(written(tmp_path, text))
 
 

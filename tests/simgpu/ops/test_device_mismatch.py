@@ -1,4 +1,8 @@
-"""Tensors of one call on different devices: each function's own words, as CUDA has them."""
+"""Tensors of one call on different devices: each function's own words, as CUDA has them.
+
+They stand in aten/src/ATen: TensorIterator.cpp, core/op_registration/adaption.cpp, native/Convolution.cpp,
+native/RNN.cpp, native/TensorAdvancedIndexingUtils.h; those of gradients in torch/csrc/autograd.
+"""
 
 import pytest
 import torch
@@ -8,7 +12,7 @@ from torch.nn import functional as F
 from simgpu import simulated_gpus
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def gpus():
     with simulated_gpus(2) as started:
         yield started
@@ -21,18 +25,45 @@ def argument(name, method, offender="cpu", common="cuda:0"):
     )
 
 
-def state(name, given, other):
+def state(name, input_device, other):
     return (
-        f"Input and {name} tensors are not at the same device, found input tensor at {given} and {name} tensor at "
-        f"{other}"
+        f"Input and {name} tensors are not at the same device, found input tensor at {input_device} and {name} tensor "
+        f"at {other}"
     )
 
 
 TWO = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+TWO_GPUS = TWO.replace("cpu", "cuda:1")
+INDICES = "indices should be either on cpu or on the same device as the indexed tensor ({})"
 MASK = "expected self and mask to be on the same device, but got mask on {} and self on {}"
 
 #: name -> (a call with x and indices i on cuda:0, h and j on the CPU, what it raises).
 CALLS = {
+    "add": (lambda x, h, i, j: x + h, TWO),
+    "add, the CPU first": (lambda x, h, i, j: h + x, TWO),
+    "add on two GPUs": (lambda x, h, i, j: x + x.to("cuda:1"), TWO_GPUS),
+    "another GPU's number": (lambda x, h, i, j: x + x.to("cuda:1")[0, 0], TWO_GPUS),
+    "a GPU's number for the CPU": (lambda x, h, i, j: h * x[0, 0], TWO),
+    "written on the CPU": (lambda x, h, i, j: h.add_(x), TWO),
+    "a number written on the CPU": (lambda x, h, i, j: h[0, 0].add_(x[0, 0]), TWO),
+    "written from the CPU": (lambda x, h, i, j: x.mul_(h), TWO),
+    "out= on the CPU": (lambda x, h, i, j: torch.add(x, 1, out=h), TWO),
+    "where": (lambda x, h, i, j: torch.where(x > 0, x, h), TWO),
+    "equal": (lambda x, h, i, j: torch.equal(x, h), argument("other", "_equal")),
+    "mm": (lambda x, h, i, j: x @ h, argument("mat2", "mm")),
+    "mm, the CPU first": (lambda x, h, i, j: h @ x, argument("mat2", "mm", "cuda:0", "cpu")),
+    "a layer on the CPU": (lambda x, h, i, j: nn.Linear(4, 4)(x), argument("mat1", "addmm", "cuda:0", "cpu")),
+    "indexed by another GPU": (lambda x, h, i, j: x[i.to("cuda:1")], INDICES.format("cuda:0")),
+    "the CPU's indexed by a GPU": (lambda x, h, i, j: h[i], INDICES.format("cpu")),
+    "a backward pass's gradient": (
+        lambda x, h, i, j: (x.requires_grad_() * 2).backward(h),
+        "Function returned an invalid gradient at index 0 - expected device cuda:0 but got cpu",
+    ),
+    "an assigned gradient": (
+        lambda x, h, i, j: setattr(x, "grad", h),
+        "attempting to assign a gradient with device type 'cpu' to a tensor with device type 'cuda'. Please ensure "
+        "that the gradient and the tensor are on the same device",
+    ),
     "embedding": (lambda x, h, i, j: nn.Embedding(4, 2).cuda()(j), argument("index", "_index_select")),
     "embedding by keywords": (
         lambda x, h, i, j: F.embedding(input=i, weight=h),
@@ -109,16 +140,34 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_a_call_with_two_devices_says_so_in_cudas_words(name):
-    call, words = CALLS[name]
+def check(call, words):
     h, j = torch.rand(4, 4), torch.arange(4)
     with pytest.raises(RuntimeError) as error:
         call(h.cuda(), h, j.cuda(), j)
     assert str(error.value) == words
 
 
-def test_what_is_on_one_device_runs():
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_with_two_devices_says_so_in_cudas_words(name, gpus):
+    check(*CALLS[name])
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="fewer than 2 CUDA devices here to compare with")
+def test_cuda_itself_says_so():
+    for call, words in CALLS.values():
+        check(call, words)
+
+
+def test_an_optimiser_refuses_a_gradient_that_its_parameter_was_moved_away_from(gpus):
+    x = nn.Parameter(torch.ones(2, device="cuda"))
+    x.grad = torch.ones(2, device="cuda")
+    x.data = torch.ones(2)
+    with pytest.raises(RuntimeError, match="^Expected all tensors to be on the same device"):
+        torch.optim.SGD([x], lr=0.1).step()
+
+
+def test_what_is_on_one_device_runs(gpus):
     x = torch.rand(4, 4, device="cuda")
+    assert (x * torch.tensor(2.0)).device == x.device
     assert F.mse_loss(x, x).item() == 0 and x.masked_fill(x > 0, torch.tensor(2.0)).sum().item() == 32
     assert nn.GRU(4, 4).cuda()(x)[0].device == x.device

@@ -40,10 +40,10 @@ def test_the_shorter_way_gives_the_same_numbers_and_seconds(name):
     plain = [torch.rand(shape) + 0.5 for _ in range(count)]
     function, seconds = getattr(torch, name), []
     with simulated_gpus(1) as gpus:
-        there = [one.to("cuda") for one in plain]
+        simulated = [tensor.to("cuda") for tensor in plain]
         for _ in range(3):  # the first looks at everything
             before = gpus.clock.host
-            torch.testing.assert_close(function(*there).cpu(), function(*plain), rtol=0, atol=0)
+            torch.testing.assert_close(function(*simulated).cpu(), function(*plain), rtol=0, atol=0)
             seconds.append(gpus.clock.host - before)
     assert seconds[1] == pytest.approx(seconds[0]) and seconds[2] == pytest.approx(seconds[0])
 

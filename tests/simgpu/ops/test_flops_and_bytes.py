@@ -21,9 +21,9 @@ class Counting(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        made = func(*args, **kwargs)
-        self.works.append((func.overloadpacket, work_of(func, args, kwargs, made)))
-        return made
+        result = func(*args, **kwargs)
+        self.works.append((func.overloadpacket, work_of(func, args, kwargs, result)))
+        return result
 
 
 def counted(program):
@@ -124,7 +124,7 @@ def test_a_training_step_counts_the_products_that_torchs_own_counter_counts():
     works = counted(training)
     products = {packet for packet, _ in works if packet in counter.flop_registry}
     assert {aten.addmm, aten.mm, aten.convolution, aten.convolution_backward} <= products
-    assert sum(one.flops for packet, one in works if packet in products) == counter.get_total_flops()
+    assert sum(amount.flops for packet, amount in works if packet in products) == counter.get_total_flops()
 
 
 @pytest.mark.parametrize("heads", [4, 2, 1])
@@ -135,7 +135,7 @@ def test_attention_counts_as_on_a_gpu_though_the_cpu_has_a_kernel_of_its_own(hea
         torch.nn.functional.scaled_dot_product_attention(q, k, k, enable_gqa=heads < 4).sum().backward()
 
     product = 2 * 2 * 4 * 16 * 16 * 8
-    flops = {packet: one.flops for packet, one in counted(attention)}
+    flops = {packet: amount.flops for packet, amount in counted(attention)}
     forward = flops.get(aten._scaled_dot_product_flash_attention_for_cpu)
     backward = flops.get(aten._scaled_dot_product_flash_attention_for_cpu_backward)
     assert (forward, backward) == (2 * product, 5 * product)
@@ -146,7 +146,7 @@ def test_an_lstm_counts_its_products_whichever_kernel_the_cpu_has_for_it():
     lstm, x = torch.nn.LSTM(width, hidden), torch.ones(steps, batch, width)
     products = 2 * steps * batch * 4 * hidden * (width + hidden)
     works = counted(lambda: lstm(x)[0].sum().backward())
-    large = [one.flops for packet, one in works if one.flops >= 2 * batch * 4 * hidden * hidden]
+    large = [amount.flops for packet, amount in works if amount.flops >= 2 * batch * 4 * hidden * hidden]
     assert products <= sum(large) <= 3.5 * products  # backward: twice as many, and what is elementwise
 
 
@@ -163,9 +163,9 @@ def test_more_of_everything_never_costs_less(shape, dtype):
 def test_shapes_that_never_repeat_do_not_fill_the_memory():
     from simgpu.ops import flops_and_bytes
 
-    one = torch.ones(1, 1)
+    single = torch.ones(1, 1)
     for _ in range(3):
         for key in range(3000):
             flops_and_bytes._counted[(aten.mm.default, key)] = None
-        work(aten.mm.default, one, torch.ones(1, len(flops_and_bytes._counted) % 7 + 1))
+        work(aten.mm.default, single, torch.ones(1, len(flops_and_bytes._counted) % 7 + 1))
     assert len(flops_and_bytes._counted) <= 4096 + 3000

@@ -27,24 +27,24 @@ def drawn(*shape, device="cpu"):
 
 def train(model, loss_of, count=3, optimiser=torch.optim.SGD, lr=0.05, **options):
     """Train `model` for `count` steps on `loss_of(model)` and return the losses."""
-    optimiser, found = optimiser(model.parameters(), lr=lr, **options), []
+    optimiser, losses = optimiser(model.parameters(), lr=lr, **options), []
     for _ in range(count):
         optimiser.zero_grad()
         loss = loss_of(model)
         loss.backward()
         optimiser.step()
-        found.append(loss.item())
-    return found
+        losses.append(loss.item())
+    return losses
 
 
 def flat(value: Any) -> list[torch.Tensor]:
     """Return the numbers of a program as a list of tensors on the CPU."""
     if isinstance(value, Mapping):
-        return [one for key in value for one in flat(value[key])]
+        return [leaf for key in value for leaf in flat(value[key])]
     if isinstance(value, (list, tuple)):
-        return [one for inside in value for one in flat(inside)]
-    found = torch.as_tensor(value).detach().cpu()
-    return [found.to(torch.complex128 if found.is_complex() else torch.float64)]
+        return [leaf for inside in value for leaf in flat(inside)]
+    tensor = torch.as_tensor(value).detach().cpu()
+    return [tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)]
 
 
 def outcome(name: str) -> list[torch.Tensor]:

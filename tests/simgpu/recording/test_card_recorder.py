@@ -34,57 +34,67 @@ def card_of(model, path, count=2):
 @pytest.mark.parametrize("name", sorted(data_sheets()))
 def test_a_simulated_device_gives_its_models_own_figures_back(name, tmp_path):
     true = model_for(name)
-    found, recording = card_of(name, tmp_path / "card.json")
+    card, recording = card_of(name, tmp_path / "card.json")
     for figure in FIGURES:
-        assert getattr(found, figure) == pytest.approx(getattr(true, figure), rel=0.01), figure
+        assert getattr(card, figure) == pytest.approx(getattr(true, figure), rel=0.01), figure
     for dtype in BYTES:
-        assert found.rate(dtype) == pytest.approx(true.rate(dtype), rel=0.01), dtype
-    assert found.memory == true.memory and found.synchronise == 0 and found.shortest_kernel < 1e-7
-    assert found.assumed == () and abs(errors(found, recording).largest.relative) < 0.01
+        assert card.rate(dtype) == pytest.approx(true.rate(dtype), rel=0.01), dtype
+    assert card.memory == true.memory and card.synchronise == 0 and card.shortest_kernel < 1e-7
+    assert card.assumed == () and abs(errors(card, recording).largest.relative) < 0.01
 
 
 def test_a_model_with_all_that_no_data_sheet_states_is_found_again_too(tmp_path):
-    found, recording = card_of(MADE_UP, tmp_path / "card.json")
+    card, recording = card_of(MADE_UP, tmp_path / "card.json")
     for figure in (*FIGURES, "synchronise", "shortest_kernel"):
-        assert getattr(found, figure) == pytest.approx(getattr(MADE_UP, figure), rel=0.02), figure
+        assert getattr(card, figure) == pytest.approx(getattr(MADE_UP, figure), rel=0.02), figure
     for dtype in ("float32", "tfloat32", "float16"):
-        assert found.rate(dtype) == pytest.approx(MADE_UP.rate(dtype), rel=0.02), dtype
-        assert found.half_size[dtype] == pytest.approx(MADE_UP.half_size[dtype], rel=0.1), dtype
-    assert found.capability == (8, 6) and found.multiprocessors == 68
-    assert abs(errors(found, recording).largest.relative) < 0.02
-    assert abs(errors(replace(found, memory_bandwidth=1e12), recording)[-1].relative) > 0.9, "the largest op on memory"
+        assert card.rate(dtype) == pytest.approx(MADE_UP.rate(dtype), rel=0.02), dtype
+        assert card.half_size[dtype] == pytest.approx(MADE_UP.half_size[dtype], rel=0.1), dtype
+    assert card.capability == (8, 6) and card.multiprocessors == 68
+    assert abs(errors(card, recording).largest.relative) < 0.02
+    assert abs(errors(replace(card, memory_bandwidth=1e12), recording)[-1].relative) > 0.9, "the largest op on memory"
 
 
 def test_the_card_of_a_simulated_device_says_so_and_is_taken_as_a_model(tmp_path, monkeypatch):
     path = tmp_path / "card.json"
-    found, _ = card_of("T4", path, count=1)
-    told = json.loads(path.read_text(encoding="utf-8"))
-    assert told["simulated"] is True and told["kind"] == "simulated card" and told["driver"] == "none: simulated"
-    assert "not measured" in found.label and found.peer_bandwidth == 0, "there was no second device to copy to"
-    assert {row["repeats"] for kind in told["rows"].values() for row in kind} == {1}
-    assert list(told["rows"]) == ["calls", "matmul", "copies", "ops"] and len(told["rows"]["calls"]) == 2 * 5 + 1
+    card, _ = card_of("T4", path, count=1)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert (
+        document["simulated"] is True
+        and document["kind"] == "simulated card"
+        and document["driver"] == "none: simulated"
+    )
+    assert "not measured" in card.label and card.peer_bandwidth == 0, "there was no second device to copy to"
+    assert {row["repeats"] for kind in document["rows"].values() for row in kind} == {1}
+    assert (
+        list(document["rows"]) == ["calls", "matmul", "copies", "ops"] and len(document["rows"]["calls"]) == 2 * 5 + 1
+    )
     with simulated_gpus(1, model=path) as gpus:
         assert torch.cuda.get_device_capability() == (7, 5)
         assert torch.cuda.get_device_name() == "NVIDIA T4 (simulated)"
         assert "read off a simulated NVIDIA T4" in repr(gpus.clock)
     monkeypatch.chdir(tmp_path)
-    assert model_for("card.json") == model_for(Path("card.json")) == found
+    assert model_for("card.json") == model_for(Path("card.json")) == card
 
 
 def test_what_is_done_on_a_real_device_is_done_on_one_that_passes_for_real(tmp_path, monkeypatch):
     """The simulation denies itself here: host's clock, repeats, sizes and real numbers are a real device's."""
     for module in (card_recorder, stopwatch):
         monkeypatch.setattr(module, "active", lambda: None)
-    monkeypatch.setattr(card_recorder, "Sizes", lambda *given: Sizes((32, 64), (256, 4096), (2**10, 2**14)))
+    monkeypatch.setattr(card_recorder, "Sizes", lambda *sizes: Sizes((32, 64), (256, 4096), (2**10, 2**14)))
     monkeypatch.setattr(card_recorder, "_MEASURED", (2, 4))
     monkeypatch.setattr(card_recorder, "_WARM_UP", 0.01)
     with simulated_gpus(1, replace(model_for("A100"), launch=1e-6)):  # the host is soon ahead
         recording = record(torch.device("cuda", 0))
     path = tmp_path / "card.json"
     write(path, recording)
-    told = json.loads(path.read_text(encoding="utf-8"))
-    assert told["kind"] == "measured card" and told["simulated"] is False and told["torch"] == torch.__version__
-    assert told["driver"].startswith("NVIDIA ") and {row["repeats"] for row in told["rows"]["ops"]} == {2}
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert (
+        document["kind"] == "measured card"
+        and document["simulated"] is False
+        and document["torch"] == torch.__version__
+    )
+    assert document["driver"].startswith("NVIDIA ") and {row["repeats"] for row in document["rows"]["ops"]} == {2}
     assert fitted(recording).label.startswith("modelled: fitted to measurements on NVIDIA A100 SXM 80 GB, 20")
     assert recording.device.launch > 0 and len(recording.matmul) == 2 * 5
 
@@ -100,7 +110,7 @@ def test_a_card_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypat
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OSError, match="No space left"):
         write(path, replace(recording, hardware="another"))
-    assert path.read_text(encoding="utf-8") == before and [one.name for one in tmp_path.iterdir()] == ["card.json"]
+    assert path.read_text(encoding="utf-8") == before and [file.name for file in tmp_path.iterdir()] == ["card.json"]
 
 
 def test_when_the_time_is_over_there_is_no_recording():

@@ -17,8 +17,8 @@ README = Path(__file__).parents[3] / "simgpu" / "README.md"
 
 def _memory():
     before = torch.cuda.memory_allocated()
-    kept = torch.ones(1000, device="cuda")
-    assert torch.cuda.memory_allocated() - before == 4096 and kept.is_cuda
+    x = torch.ones(1000, device="cuda")
+    assert torch.cuda.memory_allocated() - before == 4096 and x.is_cuda
     with pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory. Tried to allocate"):
         torch.empty(2**40, device="cuda")
 
@@ -115,7 +115,7 @@ def _random():
 
 
 def _times():
-    assert "not measured" in simulated_now().clock.model.label
+    assert "not measured" in active().clock.model.label
 
 
 def _compile():
@@ -127,20 +127,14 @@ def _compile():
 def _profiler():
     with pytest.warns(UserWarning, match="no hardware to profile: the profile shows the CPU"):
         profile = torch.autograd.profiler.profile(use_device="cuda")
-    with profile as seen:
+    with profile as running:
         torch.ones(1, device="cuda") + 1
-    assert seen.key_averages() is not None
+    assert running.key_averages() is not None
 
 
 def _nvtx():
     torch.cuda.nvtx.range_push("part")
     torch.cuda.nvtx.range_pop()
-
-
-def simulated_now():
-    from simgpu import active
-
-    return active()
 
 
 def _refused(act, kind=(RuntimeError, NotImplementedError)):
@@ -197,7 +191,7 @@ def test_the_table_is_the_readmes_and_nothing_else_is_tried():
 
 
 @pytest.mark.parametrize(
-    "source, found",
+    "source, expected",
     [
         ("import torch\ntorch.ones(1, device='cuda').cuda()", []),
         ("import torch.cuda as c\ng = c.utilization()", [(2, "torch.cuda.utilization", REFUSED)]),
@@ -214,8 +208,8 @@ def test_the_table_is_the_readmes_and_nothing_else_is_tried():
         ("import torch\ng = torch.cuda.CUDAGraph()", []),
     ],
 )
-def test_a_program_is_read_for_what_it_will_meet(source, found):
-    assert [(one.line, one.name, one.row.verdict) for one in findings(source)] == found
+def test_a_program_is_read_for_what_it_will_meet(source, expected):
+    assert [(finding.line, finding.name, finding.row.verdict) for finding in findings(source)] == expected
 
 
 def test_the_doctor_tells_by_line_and_by_its_exit_status(tmp_path, capsys):
@@ -236,10 +230,10 @@ def test_the_doctor_tells_by_line_and_by_its_exit_status(tmp_path, capsys):
 
 def test_without_a_file_it_tells_of_this_computer(capsys):
     assert main(["doctor"]) == 0
-    said = capsys.readouterr().out
+    text = capsys.readouterr().out
     assert (
-        f"PyTorch {torch.__version__.partition('+')[0]}" in said
-        and ", of those tried" in said
-        and "`simgpu run` works" in said
+        f"PyTorch {torch.__version__.partition('+')[0]}" in text
+        and ", of those tried" in text
+        and "`simgpu run` works" in text
     )
-    assert "models: A100, B200, H100, H200, L4, RTX4090, T4" in said
+    assert "models: A100, B200, H100, H200, L4, RTX4090, T4" in text

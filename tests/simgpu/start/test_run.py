@@ -51,8 +51,8 @@ def test_a_program_runs_unchanged_and_its_child_processes_see_the_gpus_too(progr
         "child sees 4",
     ], done.stderr
     assert done.returncode == 3, "the program's own exit status"
-    said = done.stderr.splitlines()
-    assert said[0].startswith("simgpu: 4 × NVIDIA T4, simulated.") or said[1].startswith("simgpu: 4 × NVIDIA T4")
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("simgpu: 4 × NVIDIA T4, simulated.") or lines[1].startswith("simgpu: 4 × NVIDIA T4")
     assert (
         "modelled: NVIDIA T4 data sheet, not measured" in done.stderr
         and "Peak memory of 2.00 GiB each: cuda:0 " in done.stderr
@@ -107,7 +107,7 @@ def test_torchrun_starts_ranks_that_each_see_the_gpus(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words, said",
+    "words, text",
     [
         (["--gpus", "0"], "--gpus='0': give a whole number from 1 to 128"),
         (["--gpus", "two"], "--gpus='two': give a whole number"),
@@ -123,10 +123,10 @@ def test_torchrun_starts_ranks_that_each_see_the_gpus(tmp_path):
         (["--model", "H999"], "model='H999': no data sheet by that name. Use A100, B200"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_the_program_starts(words, said, program, capsys):
+def test_what_makes_no_sense_is_refused_before_the_program_starts(words, text, program, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["run", *words, str(program)])
-    assert stop.value.code == 2 and said in " ".join(capsys.readouterr().err.split())
+    assert stop.value.code == 2 and text in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_card_of_ones_own_is_found_from_whatever_folder(execution, program, tmp_path, monkeypatch):
@@ -162,22 +162,22 @@ def test_ctrl_c_reaches_the_program_and_its_exit_status_is_its_own(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout.readline() == "ready\n"
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=110)
-    assert running.returncode == 7 and "Traceback" not in said and ", simulated." in said
+        _, text = running.communicate(timeout=110)
+    assert running.returncode == 7 and "Traceback" not in text and ", simulated." in text
 
 
 @pytest.mark.parametrize(
-    "variables, said",
+    "variables, text",
     [
         ({"SIMGPU_GPUS": "many"}, "ValueError: SIMGPU_GPUS='many': give a whole number"),
         ({"SIMGPU_GPUS": "1", "SIMGPU_MODEL": "H999"}, "ValueError: model='H999': no data sheet"),
     ],
 )
-def test_a_bad_environment_raises_nothing_and_is_said(variables, said, monkeypatch, capsys):
+def test_a_bad_environment_raises_nothing_and_is_said(variables, text, monkeypatch, capsys):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     autostart.start_if_asked()
-    assert capsys.readouterr().err.startswith(f"simgpu: no simulated GPUs in this process. {said}") and active() is None
+    assert capsys.readouterr().err.startswith(f"simgpu: no simulated GPUs in this process. {text}") and active() is None
 
 
 @pytest.mark.long
@@ -188,6 +188,7 @@ def test_no_import_of_torch_fails_for_a_bad_environment():
     assert done.returncode == 0 and done.stdout == "2.0 False\n" and "SIMGPU_GPUS='many'" in done.stderr
 
 
+@pytest.mark.long
 def test_without_its_variable_the_entry_point_loads_nothing(monkeypatch):
     code = (
         "import torch, sys; print(sorted(name for name in sys.modules if name.startswith('simgpu')), "

@@ -13,14 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import click
-import nbformat
 import psutil
 
 import install_pip
 from benchmarks.scaling.memory import proportional, tree
 from tests.browser.hub import ROOT, environment, launched
-from tests.browser.lab_page import failures, lab_page, running_chromium, shut_kernels
-from tests.browser.test_hub_in_chromium import CLUSTER, written_notebook
+from tests.browser.lab_page import failures, lab_page, running_chromium, shut_kernels, write_notebook
+from tests.browser.test_hub_in_chromium import CLUSTER
 from tests.project.test_binder import BINDER, CONDA_NAMES, conda
 
 CHAPTERS = ("03_game_of_life", "04_mapreduce_mean", "06_async_regression")
@@ -39,7 +38,7 @@ def main(folder, keep_kernels):
         home.mkdir()
         checked_out(checkout)
         built(checkout, home, python)
-        nbformat.write(written_notebook(CLUSTER), checkout / "notebooks" / "90_cluster.ipynb")
+        write_notebook(checkout, "90_cluster", CLUSTER)
         began = time.monotonic()
         with launched(checkout, home, python) as (address, server), Watched(server.pid) as watched:
             click.echo(f"the server answers after {time.monotonic() - began:.1f} s, {watched.peak / 2**20:.0f} MB")

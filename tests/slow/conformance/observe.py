@@ -25,10 +25,10 @@ class Seen:
 
 def observe(program, device):
     """Run `program(device)` to its end and return its list of `Seen`."""
-    seen = []
+    results = []
     for name, result, expected in program(device):
-        seen += list(_flat(name, result, _whole_name(expected)))
-    return seen
+        results += list(_flat(name, result, _whole_name(expected)))
+    return results
 
 
 def _whole_name(device):
@@ -75,17 +75,17 @@ def _state(path, optimiser, expected):
             yield from _flat(f"{path}.{k}.{key}", part, "cpu" if key in on_the_cpu else expected)
 
 
-def misplaced(seen):
+def misplaced(results):
     """Return a line for each result that isn't where CUDA would have left it."""
-    return [f"{s.path} is on {s.device}, CUDA leaves it on {s.expected}" for s in seen if s.device != s.expected]
+    return [f"{s.path} is on {s.device}, CUDA leaves it on {s.expected}" for s in results if s.device != s.expected]
 
 
-def differences(seen, reference, exact=True):
+def differences(results, reference, exact=True):
     """Return a line for each result that differs from the CPU's: value, dtype, shape, strides, gradient flag."""
     lines = []
-    if [s.path for s in seen] != [r.path for r in reference]:
-        return [f"other results: {[s.path for s in seen]} for {[r.path for r in reference]}"]
-    for s, r in zip(seen, reference, strict=True):
+    if [s.path for s in results] != [r.path for r in reference]:
+        return [f"other results: {[s.path for s in results]} for {[r.path for r in reference]}"]
+    for s, r in zip(results, reference, strict=True):
         if s.facts != r.facts:
             lines.append(f"{s.path}: {s.facts} for the CPU's {r.facts}")
         elif not _same(s.value, r.value, exact):

@@ -100,8 +100,13 @@ KINDS = {
 }
 
 steps = st.sampled_from([(kind, op) for kind, ops in KINDS.items() for op in ops]).flatmap(
-    lambda named: st.builds(
-        Step, st.just(named[0]), st.just(named[1]), st.integers(0, 9), st.integers(0, 9), st.sampled_from(DEVICES)
+    lambda kind_and_op: st.builds(
+        Step,
+        st.just(kind_and_op[0]),
+        st.just(kind_and_op[1]),
+        st.integers(0, 9),
+        st.integers(0, 9),
+        st.sampled_from(DEVICES),
     )
 )
 inputs = st.lists(
@@ -129,8 +134,8 @@ def run(step, pool, labels=None):
     if step.kind == "move":
         return moved(step, pool[i], pool[j]) if labels is None else relabelled(step, pool[i], labels, i, j)
     op = KINDS[step.kind][step.op]
-    made = op(pool[i]) if step.kind in ("unary", "alone") else op(pool[i], pool[j])
-    return made if step.kind in ("unary", "pointwise", "together") else None
+    result = op(pool[i]) if step.kind in ("unary", "alone") else op(pool[i], pool[j])
+    return result if step.kind in ("unary", "pointwise", "together") else None
 
 
 def moved(step, tensor, other):

@@ -38,9 +38,9 @@ while True:
 
 @pytest.mark.timeout(3600)  # a quarter of a minute of one core, which may be busy
 def test_three_thousand_calls_end_in_a_result_or_a_meant_error():
-    found = run.fuzz(seed=11, first=0, count=3000, batch=3000, say=print)
-    assert found.bad == []
-    assert found.counts["made"] > 500 and found.counts["refused"] > 1000
+    finds = run.fuzz(seed=11, first=0, count=3000, batch=3000, say=print)
+    assert finds.bad == []
+    assert finds.counts["made"] > 500 and finds.counts["refused"] > 1000
 
 
 def test_a_byte_written_past_a_block_of_the_heap_ends_a_batch():
@@ -76,8 +76,8 @@ def test_a_process_that_dies_is_brought_back_to_its_call(monkeypatch):
         return run.Ended(7 if dies else first + count - 1, "exit -11" if dies else "", [{"done": {"made": count}}])
 
     monkeypatch.setattr(run, "run", stand_in)
-    found = run.fuzz(seed=1, first=0, count=20, batch=10, say=print)
-    assert found.bad == ["call 7: exit -11; again with --first 7 --count 1"]
+    finds = run.fuzz(seed=1, first=0, count=20, batch=10, say=print)
+    assert finds.bad == ["call 7: exit -11; again with --first 7 --count 1"]
 
 
 def test_an_error_of_simgpus_own_code_is_a_fault_and_a_meant_one_is_not(monkeypatch):

@@ -8,7 +8,7 @@ import torch
 
 from simgpu import simulated_gpus
 from tests.slow.conformance.operators.outcomes import Outcome, differences, flat
-from tests.slow.conformance.operators.shares import Outcomes, walked
+from tests.slow.conformance.operators.shares import Walk, walked
 from tests.slow.conformance.operators.table import QUICK, quick_counts
 from tests.slow.conformance.operators.walk import AGREES, DIFFERS, REFUSED, examine
 
@@ -19,13 +19,13 @@ NO_CUDA = "no CUDA device here: ops are compared with the CPU, and with the erro
 @pytest.fixture(scope="module")
 def verdicts():
     """Return the verdicts of all ops in the quick ways, in a process of their own: torch's tests set flags of torch."""
-    return list(walked(Outcomes(QUICK, ("float32",), 1), 1))
+    return list(walked(Walk(QUICK, ("float32",), 1), 1))
 
 
 @pytest.mark.timeout(1800)  # half a minute of one core, which may be busy
 def test_no_op_differs(verdicts):
     assert len(verdicts) > 1000
-    assert [one for one in verdicts if one.verdict == DIFFERS] == []
+    assert [verdict for verdict in verdicts if verdict.verdict == DIFFERS] == []
 
 
 @pytest.mark.timeout(1800)
@@ -39,8 +39,8 @@ def test_the_page_tells_what_these_calls_give(verdicts):
 @pytest.mark.timeout(1800)
 @pytest.mark.skipif(not torch.cuda.is_available(), reason=NO_CUDA)
 def test_cuda_itself_agrees():
-    found = walked(Outcomes(("positional",), ("float32",), 1), 1)
-    assert [one for one in found if one.verdict in (DIFFERS, REFUSED)] == []
+    verdicts_of_cuda = walked(Walk(("positional",), ("float32",), 1), 1)
+    assert [verdict for verdict in verdicts_of_cuda if verdict.verdict in (DIFFERS, REFUSED)] == []
 
 
 WRONG = {
@@ -53,13 +53,13 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_a_planted_difference_is_noticed(what):
+@pytest.mark.parametrize("difference", WRONG)
+def test_a_planted_difference_is_noticed(difference):
     with simulated_gpus(1):
-        here = torch.tensor([1.0, 2.0, 3.0])
-        there = here.cuda()
-        assert not differences(Outcome(flat([there])), Outcome(flat([here])), "cuda:0")
-        assert differences(Outcome(flat([WRONG[what](there)])), Outcome(flat([here])), "cuda:0")
+        expected = torch.tensor([1.0, 2.0, 3.0])
+        actual = expected.cuda()
+        assert not differences(Outcome(flat([actual])), Outcome(flat([expected])), "cuda:0")
+        assert differences(Outcome(flat([WRONG[difference](actual)])), Outcome(flat([expected])), "cuda:0")
 
 
 def op(function):
@@ -67,7 +67,7 @@ def op(function):
 
     def sample_inputs(op, device, dtype, requires_grad):
         x = torch.tensor([1.0, 2.0], device=device, dtype=dtype, requires_grad=requires_grad)
-        yield SimpleNamespace(input=x, args=(), kwargs={}, output_process_fn_grad=lambda made: made)
+        yield SimpleNamespace(input=x, args=(), kwargs={}, output_process_fn_grad=lambda result: result)
 
     dtypes = {torch.float32}
     return SimpleNamespace(

@@ -21,9 +21,9 @@ def test_a_program_gives_the_cpus_values_where_cuda_would_leave_them(program):
     assert not misplaced(reference)
     with simulated_gpus(4):
         for device in DEVICES:
-            seen = observe(program, device)
-            assert not misplaced(seen), device
-            assert not differences(seen, reference), device
+            results = observe(program, device)
+            assert not misplaced(results), device
+            assert not differences(results, reference), device
 
 
 @of(SEVERAL)
@@ -31,9 +31,9 @@ def test_a_program_for_four_devices_gives_the_cpus_values_where_cuda_would_leave
     reference = observe(program, ["cpu"] * 4)
     with simulated_gpus(4):
         for devices in ([f"cuda:{k}" for k in range(4)], ["cuda:3", "cpu", "cuda:0", "cuda:3"]):
-            seen = observe(program, devices)
-            assert not misplaced(seen), devices
-            assert not differences(seen, reference), devices
+            results = observe(program, devices)
+            assert not misplaced(results), devices
+            assert not differences(results, reference), devices
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason=NO_CUDA)
@@ -43,14 +43,14 @@ def test_cuda_itself_agrees():
 
 @pytest.mark.skipif(torch.cuda.device_count() < 4, reason=f"fewer than 4 CUDA devices; {NO_CUDA}")
 def test_four_cuda_devices_agree():
-    there, here = [f"cuda:{k}" for k in range(4)], ["cpu"] * 4
-    assert not [line for p in SEVERAL.values() for line in disagreements(p, there, here)]
+    on_gpus, on_cpus = [f"cuda:{k}" for k in range(4)], ["cpu"] * 4
+    assert not [line for p in SEVERAL.values() for line in disagreements(p, on_gpus, on_cpus)]
 
 
-def disagreements(program, there, here):
+def disagreements(program, on_gpus, on_cpus):
     """Return what real devices do otherwise than the CPU (values within rounding) or than the programs expect."""
-    seen = observe(program, there)
-    lines = misplaced(seen) + differences(seen, observe(program, here), exact=False)
+    results = observe(program, on_gpus)
+    lines = misplaced(results) + differences(results, observe(program, on_cpus), exact=False)
     return [f"{program.__name__}: {line}" for line in lines]
 
 

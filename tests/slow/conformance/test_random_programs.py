@@ -22,37 +22,39 @@ def gpus():
 @quick
 @given(inputs=inputs, program=st.lists(steps, min_size=1, max_size=8))
 def test_values_devices_and_errors_are_those_of_the_rules(gpus, inputs, program):
-    there, here = make(inputs, True), make(inputs, False)
-    leaves = list(zip(there, here, strict=True))
-    labels = [str(x.device) for x in there]
+    simulated, model = make(inputs, True), make(inputs, False)
+    leaves = list(zip(simulated, model, strict=True))
+    labels = [str(x.device) for x in simulated]
     for step in program:
-        both(step, there, here, labels)
-        compare(there, here, labels)
-    gradients_agree(leaves, there, here)
+        both(step, simulated, model, labels)
+        compare(simulated, model, labels)
+    gradients_agree(leaves, simulated, model)
 
 
-def both(step, there, here, labels):
+def both(step, simulated, model, labels):
     """Run one step on both sides; what fails must fail on both, and a mismatch where the rules say so."""
-    expected = predicted(step, here, labels)
+    expected = predicted(step, model, labels)
     if expected == MISMATCH:
         # what is wrong on one device too is an error either way; which of the two torch finds first differs by op
-        with pytest.raises((RuntimeError, IndexError)) as found:
-            run(step, there)
-        assert any(words in str(found.value) for words in (MISMATCH, LEAF)) or fails(step, here, labels), found.value
+        with pytest.raises((RuntimeError, IndexError)) as error_info:
+            run(step, simulated)
+        assert any(words in str(error_info.value) for words in (MISMATCH, LEAF)) or fails(step, model, labels), (
+            error_info.value
+        )
         return
-    made, failed = None, None
+    result, failed = None, None
     try:
-        made = run(step, here, labels)
+        result = run(step, model, labels)
     except (RuntimeError, IndexError) as error:
         failed = error
     if failed is not None:
         with pytest.raises(type(failed)):
-            run(step, there)
+            run(step, simulated)
         return
-    new = run(step, there)
-    if made is not None:
-        here.append(made)
-        there.append(new)
+    new = run(step, simulated)
+    if result is not None:
+        model.append(result)
+        simulated.append(new)
         labels.append(expected)
 
 
@@ -65,16 +67,16 @@ def fails(step, pool, labels):
     return False
 
 
-def compare(there, here, labels):
-    for x, y, label in zip(there, here, labels, strict=True):
+def compare(simulated, model, labels):
+    for x, y, label in zip(simulated, model, labels, strict=True):
         assert str(x.device) == label
         assert (tuple(x.shape), x.dtype, x.requires_grad) == (tuple(y.shape), y.dtype, y.requires_grad)
         assert torch.equal(torch.nan_to_num(x.detach().cpu()), torch.nan_to_num(y.detach())), (x, y)
 
 
-def gradients_agree(leaves, there, here):
+def gradients_agree(leaves, simulated, model):
     """Add up all results at home and go back: each leaf's gradient is right, and on the leaf's device."""
-    total, expected = sum(x.cpu().sum() for x in there), sum(y.sum() for y in here)
+    total, expected = sum(x.cpu().sum() for x in simulated), sum(y.sum() for y in model)
     if not expected.requires_grad:
         return
     try:

@@ -38,8 +38,8 @@ def main(seeds, count, first, kind_names, lane_count, listed):
     try:
         lanes.run(chosen, KINDS, lane_count, hear)
     finally:  # an interrupt keeps what is known
-        click.echo(report.table(sorted(outcomes, key=lambda one: one.seed), KINDS, time.monotonic() - began))
-    sys.exit(any(one.failed for one in outcomes))
+        click.echo(report.table(sorted(outcomes, key=lambda outcome: outcome.seed), KINDS, time.monotonic() - began))
+    sys.exit(any(outcome.failed for outcome in outcomes))
 
 
 def _seeds(first, count, kind_names):

@@ -57,25 +57,25 @@ def _end(number, frame):
 
 def tried(seed, open_scenes, begun):
     """Run the trial of `seed` in its scene, and return its outcome; `begun` is called when what it needs is there."""
-    made, began = plan(seed, KINDS), time.monotonic()
+    trial, began = plan(seed, KINDS), time.monotonic()
     try:
-        for other in set(open_scenes) - {made.kind.scene}:
+        for other in set(open_scenes) - {trial.kind.scene}:
             open_scenes.pop(other).close()  # a cluster that idles takes a twentieth of a core
-        if made.kind.scene not in open_scenes:
-            open_scenes[made.kind.scene] = SCENES[made.kind.scene]()
-        open_scenes[made.kind.scene].prepare(made)
+        if trial.kind.scene not in open_scenes:
+            open_scenes[trial.kind.scene] = SCENES[trial.kind.scene]()
+        open_scenes[trial.kind.scene].prepare(trial)
         begun()
-        return open_scenes[made.kind.scene].run(made)
+        return open_scenes[trial.kind.scene].run(trial)
     except NotHereError as error:
         begun()
-        return Outcome(seed, made.kind.name, "not here", time.monotonic() - began, None, str(error))
+        return Outcome(seed, trial.kind.name, "not here", time.monotonic() - began, None, str(error))
     except Exception:  # the harness itself stumbled, or a cluster could not be had: not a right end either
         begun()
-        close = open_scenes.pop(made.kind.scene, None)
+        close = open_scenes.pop(trial.kind.scene, None)
         if close is not None:
             close.close()
         seconds = time.monotonic() - began
-        return Outcome(seed, made.kind.name, "wrong", seconds, None, "", [traceback.format_exc()])
+        return Outcome(seed, trial.kind.name, "wrong", seconds, None, "", [traceback.format_exc()])
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ from dataclasses import asdict
 
 import psutil
 
+from tests.course.training import small_disk
 from tests.helpers import namespaces
 from tests.slow.faults.outcome import Outcome
 from tests.slow.faults.plan import plan
-from tests.slow.faults.surroundings import disks
 
 HANG = 90.0  # seconds for one trial; most take two to ten
 _GOODBYE = 40.0  # seconds for a lane to end its clusters
@@ -28,8 +28,8 @@ def run(seeds, kinds, lanes=2, say=print):
 
     An exception here, such as an interrupt, ends the trials that run, and cleans up after them.
     """
-    plans = sorted((plan(seed, kinds) for seed in seeds), key=lambda one: (one.kind.scene, one.ps))
-    waiting, outcomes = collections.deque(one.seed for one in plans), []  # a lane then keeps one cluster at a time
+    plans = sorted((plan(seed, kinds) for seed in seeds), key=lambda trial: (trial.kind.scene, trial.ps))
+    waiting, outcomes = collections.deque(trial.seed for trial in plans), []  # a lane then keeps one cluster at a time
 
     def tell(outcome):
         outcomes.append(outcome)
@@ -37,16 +37,16 @@ def run(seeds, kinds, lanes=2, say=print):
 
     served = [Served(waiting, kinds, tell) for _ in range(lanes)]
     try:
-        for one in served:
-            one.over.wait()
+        for lane in served:
+            lane.over.wait()
     except BaseException:
         waiting.clear()
-        for one in served:
-            one.interrupt()
-        for one in served:
-            one.over.wait()
+        for lane in served:
+            lane.interrupt()
+        for lane in served:
+            lane.over.wait()
         raise
-    return sorted(outcomes, key=lambda one: one.seed)
+    return sorted(outcomes, key=lambda outcome: outcome.seed)
 
 
 class Served(threading.Thread):
@@ -84,10 +84,10 @@ class Served(threading.Thread):
                 self._lane.close()
 
     def _hung(self, seed):
-        said = self._lane.stacks()
+        stacks = self._lane.stacks()
         self._lane.close()
         self._lane = None
-        return Outcome(seed, self._kinds[seed % len(self._kinds)].name, "hang", HANG, None, "", [said])
+        return Outcome(seed, self._kinds[seed % len(self._kinds)].name, "hang", HANG, None, "", [stacks])
 
     def interrupt(self):
         """End the trial that runs."""
@@ -165,7 +165,7 @@ class Lane:
             if process.is_running():
                 process.kill()
         namespaces.sweep(self._process.pid)
-        disks.sweep(self._folder.name)
+        small_disk.sweep(self._folder.name)
         self._folder.cleanup()
         for reader in self._readers:
             reader.join(5)

@@ -10,14 +10,17 @@ ENDS = ("right answer", "clear error", "not here", "wrong", "leak", "hang")  # t
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of one trial: `standstill` is the longest time without an applied step from the fault on, in seconds."""
+    """The end of one trial: `standstill` is the longest time without an applied step from the fault on, in seconds.
+
+    `notes`: words for the report, of whatever end; `complaints`: what was not right, as sentences.
+    """
 
     seed: int
     kind: str
     end: str
     seconds: float
     standstill: float | None = None
-    said: str = ""
+    notes: str = ""
     complaints: list[str] = field(default_factory=list)
 
     @property
@@ -25,74 +28,72 @@ class Outcome:
         return self.end in ENDS[3:]
 
 
+def outcome_of(plan, seconds, end, notes, complaints, standstill, leaks=()):
+    """Return the `Outcome` of a plan; `leaks`, sentences of what was left open, make an end a failure."""
+    end = "leak" if leaks and end != "wrong" else end
+    return Outcome(plan.seed, plan.kind.name, end, seconds, standstill, "; ".join(notes), [*complaints, *leaks])
+
+
 def complaints(result, steps=None):
     """Return what is wrong with a `TrainingResult` of `Counting`, as sentences; none: it is right.
 
     `steps`: how many updates it must have, where it was to end by itself.
     """
-    found = []
+    wrong = []
     try:
         rows = counted(result.parameters)
     except AssertionError as error:
         return [str(error)]
     if steps is not None and result.version != steps:
-        found.append(f"version {result.version} after a training of {steps} steps")
-    told = sorted(set(result.history["step"].tolist()))
-    if told and told != list(range(told[0], result.version + 1)):
-        found.append(f"the records skip or repeat steps: {len(told)} of {told[0]} to {result.version}")
+        wrong.append(f"version {result.version} after a training of {steps} steps")
+    steps = sorted(set(result.history["step"].tolist()))
+    if steps and steps != list(range(steps[0], result.version + 1)):
+        wrong.append(f"the records skip or repeat steps: {len(steps)} of {steps[0]} to {result.version}")
     if result.mode == "async":
-        found += _asynchronous(result, rows)
+        wrong += _asynchronous(result, rows)
     else:
-        found += _synchronous(result, rows)
-    return found + _table(result)
+        wrong += _synchronous(result, rows)
+    return wrong + _table(result)
 
 
 def _asynchronous(result, rows):
     applied = [float(result.applied.get(worker, 0)) for worker in range(result.workers)]
-    found = []
+    wrong = []
     if len(set(result.history["step"].tolist())) < len(result.history):
-        found.append("a step is recorded twice")
+        wrong.append("a step is recorded twice")
     if rows != applied:
-        found.append(f"the parameters hold {rows} pushes, the table says {applied}")
+        wrong.append(f"the parameters hold {rows} pushes, the table says {applied}")
     if sum(rows) != result.version:
-        found.append(f"the parameters hold {sum(rows)} pushes at version {result.version}")
+        wrong.append(f"the parameters hold {sum(rows)} pushes at version {result.version}")
     if len(result.history) == result.version:
         recorded = Counter(result.history["worker"].tolist())
         if rows != [recorded[worker] for worker in range(result.workers)]:
-            found.append(f"the parameters hold {rows} pushes, the records {dict(recorded)}")
-    return found
+            wrong.append(f"the parameters hold {rows} pushes, the records {dict(recorded)}")
+    return wrong
 
 
 def _synchronous(result, rows):
-    found = []
+    wrong = []
     if abs(sum(rows) - result.version) > 1e-6 * max(1, result.version):
-        found.append(f"the parameters hold {sum(rows)} updates at version {result.version}")
+        wrong.append(f"the parameters hold {sum(rows)} updates at version {result.version}")
     in_step = Counter(result.history["step"].tolist())
     if len(in_step) == result.version:
         wanted = [0.0] * result.workers
         for step, worker in result.history[["step", "worker"]].tolist():
             wanted[worker] += 1 / in_step[step]
         if any(abs(have - want) > 1e-6 for have, want in zip(rows, wanted, strict=True)):
-            found.append(f"the parameters hold {rows}, the records make {wanted}")
-    twice = [step for step, workers in _workers_of_steps(result).items() if len(set(workers)) < len(workers)]
-    if twice:
-        found.append(f"step {twice[0]} used one worker twice")
-    return found
-
-
-def _workers_of_steps(result):
-    steps = {}
-    for step, worker in result.history[["step", "worker"]].tolist():
-        steps.setdefault(step, []).append(worker)
-    return steps
+            wrong.append(f"the parameters hold {rows}, the records make {wanted}")
+    gradients = Counter(result.history[["step", "worker"]].tolist())
+    wrong += [f"step {step} used one worker twice" for (step, _), count in gradients.items() if count > 1][:1]
+    return wrong
 
 
 def _table(result):
     """Acknowledged ≤ applied + dropped ≤ sent, for each worker, within the lineage that the result is of."""
-    found = []
+    wrong = []
     for worker in range(result.workers):
-        sent, told = result.sent.get(worker, 0), result.acknowledged.get(worker, 0)
+        sent, acknowledged = result.sent.get(worker, 0), result.acknowledged.get(worker, 0)
         taken = result.applied.get(worker, 0) + result.dropped.get(worker, 0)
-        if not told <= taken <= sent:
-            found.append(f"worker {worker}: acknowledged {told}, applied or dropped {taken}, sent {sent}")
-    return found
+        if not acknowledged <= taken <= sent:
+            wrong.append(f"worker {worker}: acknowledged {acknowledged}, applied or dropped {taken}, sent {sent}")
+    return wrong

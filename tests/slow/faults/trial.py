@@ -19,22 +19,22 @@ class Watch(Hook):
         self._step, self._strike, self.struck, self.standstill = step, strike, None, None
 
     def after_run(self, session, step):
-        now = time.monotonic()
+        clock = time.monotonic()
         if self.struck is not None:
-            self.standstill, self._last = max(self.standstill or 0.0, now - self._last), now
+            self.standstill, self._last = max(self.standstill or 0.0, clock - self._last), clock
         elif step.step >= self._step:
             self.struck = self._last = time.monotonic()
             self._strike(session)
 
 
 def tried(stage, strike, more=0):
-    """Train with the fault in it; return (end, what was said, complaints, standstill).
+    """Train with the fault in it; return (end, notes, complaints, standstill), as `outcome_of` takes them.
 
     `more`: numbers in each row beyond the problem's own.
     """
     plan = stage.plan
     watch = Watch(plan.step, lambda session: strike(stage, session))
-    said, result, name = [], None, ""
+    notes, result, name = [], None, ""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
@@ -44,21 +44,21 @@ def tried(stage, strike, more=0):
             raise
         except BaseException as error:
             name = type(error).__name__
-            said.append(f"{name}: {error}")
+            notes.append(f"{name}: {error}")
             if name not in plan.kind.errors:
-                return "wrong", said, [f"not an end of {plan.kind.name}"], watch.standstill
+                return "wrong", notes, [f"not an end of {plan.kind.name}"], watch.standstill
         stage.over()
         if result is None and name in _GO_ON:
             result = _trained(stage, [], more)
-    said += stage.said + [str(one.message).split("\n")[0] for one in warned]
+    notes += stage.notes + [str(warning.message).split("\n")[0] for warning in warned]
     if result is None:
-        return "clear error", said, [], watch.standstill
-    found = [*complaints(result, plan.steps), *(complaint for check in stage.checks for complaint in check())]
+        return "clear error", notes, [], watch.standstill
+    wrong = [*complaints(result, plan.steps), *(complaint for check in stage.checks for complaint in check())]
     if watch.struck is None:
-        found.append("the fault never struck")
-    said += [f"{event.task} lost: {event.reason}" for event in result.events if event.what == "ps lost"]
-    said.append(f"{result.version} steps, {result.incarnations} incarnations")
-    return "wrong" if found else "right answer", said, found, watch.standstill
+        wrong.append("the fault never struck")
+    notes += [f"{event.task} lost: {event.reason}" for event in result.events if event.what == "ps lost"]
+    notes.append(f"{result.version} steps, {result.incarnations} incarnations")
+    return "wrong" if wrong else "right answer", notes, wrong, watch.standstill
 
 
 def _trained(stage, hooks, more):

@@ -39,8 +39,8 @@ def main(torch, quick, lanes, remove):
         runs.append(tried(wanted, quick, lanes))
         if remove and runs[-1].torch != NEWEST:
             shutil.rmtree(folder_of(runs[-1].torch), ignore_errors=True)
-    click.echo("\n".join(["", *(line for one in runs for line in lines(one))]))
-    sys.exit(any(one.failed for one in runs))
+    click.echo("\n".join(["", *(line for finished in runs for line in lines(finished))]))
+    sys.exit(any(finished.failed for finished in runs))
 
 
 def tried(wanted: str, quick: bool, lanes: int) -> Run:

@@ -35,10 +35,10 @@ def newest(say: Callable[[str], None]) -> str:
 
     One that is newer than the range is said, and not taken: the commit that was green stays it.
     """
-    found = _offered(RANGE)
-    if numbers(found) < BEYOND:
-        return found
-    say(f"torch {found} is newer than those simgpu is for (simgpu/versions.py): make torches TORCH={found} tries it.")
+    version = _offered(RANGE)
+    if numbers(version) < BEYOND:
+        return version
+    say(f"torch {version} is newer than simgpu is for (simgpu/versions.py): make torches TORCH={version} tries it.")
     return _offered(RANGE + "," + LIMIT)
 
 
@@ -86,10 +86,10 @@ def environment(torch: str, say: Callable[[str], None]) -> str:
 def packages() -> list[str]:
     """Return the requirements of what simgpu's tests need, in the ranges of pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    asked = {re.split(r"[<>=~\[; ]", one)[0]: one for one in project["dependencies"]}
+    requirements = {re.split(r"[<>=~\[; ]", line)[0]: line for line in project["dependencies"]}
     extras = project["optional-dependencies"]
-    asked |= {re.split(r"[<>=~\[; ]", one)[0]: one for one in [*extras["test"], *extras["long"]]}
-    return [asked[name] for name in NEEDED]
+    requirements |= {re.split(r"[<>=~\[; ]", line)[0]: line for line in [*extras["test"], *extras["long"]]}
+    return [requirements[name] for name in NEEDED]
 
 
 def _noted(note):
@@ -112,17 +112,17 @@ def _room():
         raise NotHad(f"{free} MB of the disk are free, and {MEGABYTES} MB are wanted before a CUDA build is unpacked")
 
 
-def _pip(python, wanted, what, say, ours=False):
+def _pip(python, wanted, purpose, say, ours=False):
     """Install; raise `NotHad` where pip fails, with `ours` only where the network is the reason.
 
     `--no-compile` is for what is large: Python writes the bytecode of what it does import.
     """
     try:
-        install_pip.run(python, ["install", *wanted], what, say, SECONDS)
+        install_pip.run(python, ["install", *wanted], purpose, say, SECONDS)
     except install_pip.PipFailed as problem:
         if ours and not isinstance(problem, install_pip.NetworkGone):
             raise
-        raise NotHad(f"{what}: {problem}") from problem
+        raise NotHad(f"{purpose}: {problem}") from problem
 
 
 def _imported(python, torch):

@@ -27,7 +27,7 @@ class Run:
     """
 
     torch: str
-    told: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     passed: int = 0
     skips: Counter = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Run:
 
 def run(python: str, torch: str, quick: bool, lanes: int) -> Run:
     """Try the build and run the tests by `python`, showing what pytest says; return a `Run`."""
-    told, wrong = without_driver(python)
+    notes, wrong = without_driver(python)
     report = ROOT / "build" / "torches" / f"{'.'.join(torch.split('.')[:2])}.xml"
     report.unlink(missing_ok=True)
     command = [python, "-m", "pytest", "-q", "-n", str(lanes), "-p", "no:cacheprovider", f"--junitxml={report}"]
@@ -53,7 +53,7 @@ def run(python: str, torch: str, quick: bool, lanes: int) -> Run:
         ).returncode
     except subprocess.TimeoutExpired:
         status = f"not done after {SECONDS[quick]} s"
-    return counted(report, status, Run(torch, told, seconds=time.monotonic() - began, wrong=wrong))
+    return counted(report, status, Run(torch, notes, seconds=time.monotonic() - began, wrong=wrong))
 
 
 def without_driver(python: str) -> tuple[list[str], str]:
@@ -76,10 +76,10 @@ def counted(report: Path, status: int | str, run: Run) -> Run:
         for case in cases
         if case.find("failure") is not None or case.find("error") is not None
     ]
-    skips = Counter(one.get("message", "") for case in cases for one in case.findall("skipped"))
+    skips = Counter(element.get("message", "") for case in cases for element in case.findall("skipped"))
     passed = len(cases) - len(failures) - sum(skips.values())
     wrong = run.wrong or ("" if passed and (status == 0 or failures) else f"pytest ended with {status}")
-    return Run(run.torch, run.told, passed, skips, failures, run.seconds, "", wrong)
+    return Run(run.torch, run.notes, passed, skips, failures, run.seconds, "", wrong)
 
 
 def lines(run: Run) -> list[str]:
@@ -88,8 +88,8 @@ def lines(run: Run) -> list[str]:
         return [f"torch {run.torch}: could not be had. {run.missing}"]
     skipped = sum(run.skips.values())
     counts = f"{run.passed} passed, {len(run.failures)} failed, {skipped} skipped in {run.seconds:.0f} s"
-    head, *told = run.told or [f"torch {run.torch}"]
-    found = [f"{head}", f"  {counts}", *(f"  {line}" for line in told)]
-    found += [f"  skipped, {times}: {reason}" for reason, times in sorted(run.skips.items())]
-    found += [f"  FAILED {name}" for name in run.failures]
-    return found + [f"  WRONG {line}" for line in run.wrong.splitlines()]
+    head, *notes = run.notes or [f"torch {run.torch}"]
+    report_lines = [f"{head}", f"  {counts}", *(f"  {line}" for line in notes)]
+    report_lines += [f"  skipped, {times}: {reason}" for reason, times in sorted(run.skips.items())]
+    report_lines += [f"  FAILED {name}" for name in run.failures]
+    return report_lines + [f"  WRONG {line}" for line in run.wrong.splitlines()]

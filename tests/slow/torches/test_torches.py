@@ -27,7 +27,7 @@ def quick(monkeypatch, tmp_path):
         quick.did.append("venv")
         (tmp_path / "build" / "torches" / "2.11").mkdir()
 
-    def run(python, arguments, what, say, seconds):
+    def run(python, arguments, purpose, say, seconds):
         quick.did.append(arguments[-1])
         if problem := quick.fails.get(quick.did[-1]):
             raise problem
@@ -50,78 +50,78 @@ def quick(monkeypatch, tmp_path):
     return quick
 
 
-def made(quick):
+def made_anew(quick):
     quick.did.clear()
     environment("2.11.*", print)
     return quick.did
 
 
 def test_the_first_call_installs_and_the_second_does_nothing(quick, tmp_path):
-    assert made(quick) == quick.whole
-    assert made(quick) == []
+    assert made_anew(quick) == quick.whole
+    assert made_anew(quick) == []
     (tmp_path / "pyproject.toml").write_text("# changed")
-    assert made(quick) == quick.whole[1:]  # what is there is added to
-    assert made(quick) == []
+    assert made_anew(quick) == quick.whole[1:]  # what is there is added to
+    assert made_anew(quick) == []
 
 
 def test_what_was_cut_off_in_the_middle_is_made_anew(quick):
-    made(quick)
+    made_anew(quick)
     (quick.folder / NOTE).unlink()
-    assert made(quick) == quick.whole
+    assert made_anew(quick) == quick.whole
     (quick.folder / NOTE).write_text('{"torch": "2.')
-    assert made(quick) == quick.whole
+    assert made_anew(quick) == quick.whole
     noted = json.loads((quick.folder / NOTE).read_text())
     (quick.folder / NOTE).write_text(json.dumps(noted | {"root": "/elsewhere"}))
-    assert made(quick) == quick.whole
+    assert made_anew(quick) == quick.whole
 
 
 def test_an_index_or_a_disk_that_refuses_is_no_fault_of_ours_and_our_own_package_is(quick, monkeypatch, tmp_path):
     for problem in (install_pip.NetworkGone("no network"), install_pip.PipFailed("the package index has no torch")):
         quick.fails = {TORCH: problem}
         with pytest.raises(NotHad, match="no network|has no torch"):
-            made(quick)
-    for asked in (PYTEST, str(tmp_path / "simgpu")):
-        quick.fails = {asked: install_pip.NetworkGone("no network")}
+            made_anew(quick)
+    for requirement in (PYTEST, str(tmp_path / "simgpu")):
+        quick.fails = {requirement: install_pip.NetworkGone("no network")}
         with pytest.raises(NotHad, match="no network"):
-            made(quick)
-        quick.fails = {asked: install_pip.PipFailed("pyproject.toml can't be read")}
+            made_anew(quick)
+        quick.fails = {requirement: install_pip.PipFailed("pyproject.toml can't be read")}
         with pytest.raises(install_pip.PipFailed, match="can't be read"):
-            made(quick)
+            made_anew(quick)
     assert not (quick.folder / NOTE).exists()
     quick.fails = {}
     monkeypatch.setattr(environments.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**10))
     with pytest.raises(NotHad, match="10000 MB of the disk are free, and 15000 MB are wanted"):
-        made(quick)
+        made_anew(quick)
     assert quick.did == []
 
 
 def test_the_newest_is_the_indexs_within_simgpus_range(monkeypatch):
-    offered, said = {"torch>=2.11": "2.15.0+cpu"}, []
+    offered, messages = {"torch>=2.11": "2.15.0+cpu"}, []
 
-    def report(python, what, seconds):
-        if what[-1] not in offered:
+    def report(python, purpose, seconds):
+        if purpose[-1] not in offered:
             raise install_pip.NetworkGone("no network")
-        return {"install": [{"metadata": {"version": offered[what[-1]]}}]}
+        return {"install": [{"metadata": {"version": offered[purpose[-1]]}}]}
 
     monkeypatch.setattr(install_pip, "report", report)
-    assert newest(said.append) == "2.15.0" and said == []
+    assert newest(messages.append) == "2.15.0" and messages == []
     offered["torch>=2.11"] = "2.16.1"
     with pytest.raises(NotHad, match="no network"):
-        newest(said.append)
+        newest(messages.append)
     offered["torch>=2.11,<2.16"] = "2.15.3"
-    said.clear()
-    assert newest(said.append) == "2.15.3" and "make torches TORCH=2.16.1 tries it" in said[0]
+    messages.clear()
+    assert newest(messages.append) == "2.15.3" and "make torches TORCH=2.16.1 tries it" in messages[0]
 
 
-@pytest.mark.parametrize("given", ["newest", "../2.15", "2", "2.15.*; x", ""])
-def test_what_is_no_version_of_torch_is_refused(given):
+@pytest.mark.parametrize("text", ["newest", "../2.15", "2", "2.15.*; x", ""])
+def test_what_is_no_version_of_torch_is_refused(text):
     with pytest.raises(ValueError, match=r"no version of torch.*TORCH='2\.15"):
-        environments.folder_of(given)
+        environments.folder_of(text)
 
 
 def test_each_package_comes_in_the_range_of_the_course():
-    found = environments.packages()
-    assert len(found) == len(environments.NEEDED) and all(">=" in one for one in found)
+    requirements = environments.packages()
+    assert len(requirements) == len(environments.NEEDED) and all(">=" in entry for entry in requirements)
 
 
 CASE = '<testcase classname="tests.a" name="{}">{}</testcase>'
@@ -143,17 +143,17 @@ def test_a_run_is_green_only_where_tests_passed_and_nothing_failed(tmp_path, cas
     report = tmp_path / "report.xml"
     if cases is not None:
         report.write_text(
-            f"<testsuites><testsuite>{''.join(CASE.format(*one) for one in cases)}</testsuite></testsuites>"
+            f"<testsuites><testsuite>{''.join(CASE.format(*entry) for entry in cases)}</testsuite></testsuites>"
         )
-    found = counted(report, status, Run("2.11.*"))
-    assert (found.failed, found.passed) == (failed, passed)
-    assert not counted(report, status, Run("2.11.*", wrong="the build")).passed or found.passed
+    run = counted(report, status, Run("2.11.*"))
+    assert (run.failed, run.passed) == (failed, passed)
+    assert not counted(report, status, Run("2.11.*", wrong="the build")).passed or run.passed
     assert counted(report, status, Run("2.11.*", wrong="the build")).failed
 
 
 def test_the_lines_at_the_end_tell_all():
-    told = ["torch 2.11.0+cu130, build for CUDA 13.0", "before: no device"]
-    run = Run("2.11.*", told, 7, Counter({"no CUDA device here": 2}), ["tests.a::one"], 61.4, "", "two\nlines")
+    notes = ["torch 2.11.0+cu130, build for CUDA 13.0", "before: no device"]
+    run = Run("2.11.*", notes, 7, Counter({"no CUDA device here": 2}), ["tests.a::one"], 61.4, "", "two\nlines")
     assert lines(run) == [
         "torch 2.11.0+cu130, build for CUDA 13.0",
         "  7 passed, 1 failed, 2 skipped in 61 s",
@@ -195,7 +195,7 @@ def test_the_oldest_and_the_newest_are_run_or_the_one_that_is_named(stood_in):
     assert stood_in.ran == [("2.11.*", False, 3), ("2.15.0", False, 3)]
     assert CliRunner().invoke(command.main, ["--torch", "2.14.*", "--quick", "--remove"]).exit_code == 0
     assert stood_in.ran[2:] == [("2.14.*", True, 2)]
-    assert {one.name for one in stood_in.folder.iterdir()} == {"2.11", "2.15"}
+    assert {entry.name for entry in stood_in.folder.iterdir()} == {"2.11", "2.15"}
     refused = CliRunner().invoke(command.main, ["--torch", "newest"])
     assert refused.exit_code == 2 and "is no version of torch" in refused.output
 
@@ -244,11 +244,11 @@ def test_what_a_build_answers_is_the_same_before_and_after_and_a_difference_is_s
     with pytest.raises(AssertionError, match="answers otherwise: RuntimeError: closed"):
         without_driver.main()
     monkeypatch.undo()
-    monkeypatch.setattr(without_driver, "asked", lambda: (True, 1))
+    monkeypatch.setattr(without_driver, "gpus_of_torch", lambda: (True, 1))
     with pytest.raises(AssertionError, match="a GPU is here"):
         without_driver.main()
     monkeypatch.undo()
     real = without_driver.step
-    monkeypatch.setattr(without_driver, "step", lambda device: [one + (device == "cuda:1") for one in real(device)])
+    monkeypatch.setattr(without_driver, "step", lambda device: [entry + (device == "cuda:1") for entry in real(device)])
     with pytest.raises(AssertionError, match="are not close"):
         without_driver.main()

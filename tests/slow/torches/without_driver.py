@@ -17,12 +17,12 @@ def main():
     print(f"torch {torch.__version__}, {build()}")
     if not torch.version.cuda:
         print("of a build for CUDA nothing: this one is for the CPU")
-    before = asked()
+    before = gpus_of_torch()
     assert before == (False, 0), f"a GPU is here: {before}"
     refusal = refused()
     print(f"before: no device, and a tensor on cuda is refused: {refusal}")
     simulated()
-    same, again = asked() == before, refused()
+    same, again = gpus_of_torch() == before, refused()
     # A build for the CPU refuses where torch first loads torch.cuda, and that is once in a process.
     assert same and (again == refusal or not torch.version.cuda), f"afterwards torch answers otherwise: {again}"
     print(f"after: no device, and {'the same refusal' if again == refusal else f'refused otherwise: {again}'}")
@@ -46,7 +46,7 @@ def build() -> str:
     )
 
 
-def asked():
+def gpus_of_torch():
     """Return what torch says of GPUs: whether one is available, how many."""
     return torch.cuda.is_available(), torch.cuda.device_count()
 
@@ -64,7 +64,7 @@ def simulated():
     """Start two GPUs, train a step on each, and compare with the CPU."""
     here = step("cpu")
     with simgpu.simulated_gpus(2) as gpus:
-        assert asked() == (True, 2)
+        assert gpus_of_torch() == (True, 2)
         for device in ("cuda:0", "cuda:1"):
             torch.testing.assert_close(step(device), here, rtol=1e-5, atol=1e-6)
         with torch.autocast("cuda"):

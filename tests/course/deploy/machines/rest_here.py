@@ -12,6 +12,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.course.deploy.machines.computers_here import Computer
 
+SUBSCRIPTION = "00000000-1111-2222-3333-444444444444"
+IDENTITY = (
+    f"/subscriptions/{SUBSCRIPTION}/resourceGroups/course/providers/Microsoft.ManagedIdentity"
+    "/userAssignedIdentities/course"
+)
+
 
 class Here:
     """A cloud that keeps what it is asked for. `refuse(kind, count)` gives an error for the count-th new one of a kind.

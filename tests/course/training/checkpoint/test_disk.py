@@ -1,14 +1,16 @@
 """Checkpoints on a disk that is full, and writers that are killed: the last good one is always there."""
 
 import errno
+import itertools
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 import warnings
+from contextlib import ExitStack
 from functools import partial
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -16,6 +18,9 @@ import torch
 from course.training import Checkpoints, CheckpointWarning, Hook, SaveCheckpoint, Snapshot, linear_regression
 from course.training import train_in_turns as train
 from tests.course.training.forked import forked
+from tests.course.training.small_disk import small_disk
+from tests.helpers.namespaces import NotHereError
+from tests.helpers.shells import eventually
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 
@@ -24,8 +29,15 @@ def snapshot(step, numbers=1000):
     return Snapshot(step, {"w": torch.full((numbers,), float(step))}, kind="SGD")
 
 
-def is_whole(found):
-    return bool((found.parameters["w"] == float(found.version)).all())
+def is_whole(saved):
+    return bool((saved.parameters["w"] == float(saved.version)).all())
+
+
+def latest(folder):
+    """The newest snapshot; data whose manifest hasn't got its name yet is named in a warning."""
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        return Checkpoints(folder).latest()
 
 
 def files(folder):
@@ -83,10 +95,6 @@ def test_a_write_that_fails_is_the_disk_s_own_error_whatever_pytorch_makes_of_it
             self.room -= len(part)
             if self.room < 0:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return len(part)
-
-        def flush(self):
-            """Nothing waits."""
 
     for room in (0, 1, 100, 1000, 2000, 4000):
         with pytest.raises(OSError, match="No space left"):
@@ -94,74 +102,58 @@ def test_a_write_that_fails_is_the_disk_s_own_error_whatever_pytorch_makes_of_it
 
 
 class Disk(Hook):
-    """Lets the disk refuse between two steps; counts what was saved."""
+    """Refuses between two steps."""
 
     def __init__(self, monkeypatch, first, last):
-        self.first, self.last, self.saved, self._patch, self._real = first, last, [], monkeypatch, os.replace
+        self.first, self.last, self._patch, self._real = first, last, monkeypatch, os.replace
 
     def before_run(self, session):
         full = self.first <= session.step < self.last
-        self._patch.setattr(os, "replace", self._refuse if full else self._real)
-
-    def event(self, session, event):
-        assert event.what == "checkpoint saved"
-        self.saved.append(event.step)
-
-    @staticmethod
-    def _refuse(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        refuse = Mock(side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        self._patch.setattr(os, "replace", refuse if full else self._real)
 
 
 def test_a_full_disk_is_a_loud_warning_and_training_goes_on_and_saves_again(tmp_path, monkeypatch):
-    disk = Disk(monkeypatch, 25, 45)
     with pytest.warns(CheckpointWarning, match="IS NOT SAVED.*No space left.*training is not stopped") as caught:
         result = train(
             linear_regression(),
             optimizer=SGD,
             total_steps=70,
-            hooks=[disk, SaveCheckpoint(steps=10)],
+            hooks=[Disk(monkeypatch, 25, 45), SaveCheckpoint(steps=10)],
             checkpoint_dir=tmp_path,
         )
     assert [str(warning.message).split()[1] for warning in caught] == ["30", "40"]
-    assert result.version == 70 and disk.saved == [0, 10, 20, 50, 60, 70]
-    assert [event.step for event in result.events] == disk.saved
+    saved = [("checkpoint saved", step) for step in (0, 10, 20, 50, 60, 70)]
+    assert result.version == 70 and [(event.what, event.step) for event in result.events] == saved
 
 
 @pytest.fixture
-def small_disk(tmp_path):
+def disk():
     """A disk of 1 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    done = sys.platform == "linux" and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True, text=True
-    )
-    if not done or done.returncode:
-        reason = f"no small disk can be mounted here ({done.stderr.strip() if done else sys.platform})"
-        print(f"\n  SKIPPED ALOUD: {reason}; full disks were tried by failing calls only")
-        pytest.skip(reason)
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    with ExitStack() as mounted:
+        try:
+            folder = mounted.enter_context(small_disk())
+        except NotHereError as error:
+            print(f"\n  SKIPPED ALOUD: {error}; full disks were tried by failing calls only")
+            pytest.skip(str(error))
+        yield folder
 
 
-def test_a_disk_that_is_really_full_keeps_the_last_good_one_and_its_room(small_disk):
-    checkpoints = Checkpoints(small_disk, keep=5)
-    saved = []
+def test_a_disk_that_is_really_full_keeps_the_last_good_one_and_its_room(disk):
+    checkpoints, saved = Checkpoints(disk, keep=5), []
     for step in range(10, 80, 10):
         try:
             checkpoints.save(snapshot(step, numbers=50_000))  # 200 kB each
             saved.append(step)
         except OSError as error:
             assert error.errno == errno.ENOSPC
-    assert 2 <= len(saved) <= 5 and saved == [one.version for one in checkpoints.all()]
-    assert not [name for name in files(small_disk) if name.endswith(".tmp")] and len(files(small_disk)) == 2 * len(
-        saved
-    )
-    found = Checkpoints(small_disk).latest()
-    assert found.version == saved[-1] and is_whole(found)
-    (small_disk / files(small_disk)[0]).unlink()
-    (small_disk / files(small_disk)[0]).unlink()
+    assert 2 <= len(saved) <= 5 and saved == [checkpoint.version for checkpoint in checkpoints.all()]
+    assert len(files(disk)) == 2 * len(saved) and not any(name.endswith(".tmp") for name in files(disk))
+    assert latest(disk).version == saved[-1] and is_whole(latest(disk))
+    for name in files(disk)[:2]:
+        (disk / name).unlink()
     checkpoints.save(snapshot(90, numbers=50_000))
-    assert Checkpoints(small_disk).latest().version == 90
+    assert latest(disk).version == 90
 
 
 # --- writers that are killed -----------------------------------------------------------------------------------------
@@ -171,11 +163,11 @@ def killed_at(folder, name, number):
     """Save step 20, and die by SIGKILL just before the n-th call of `os.name`."""
     real, calls = getattr(os, name), []
 
-    def call(*arguments, **named):
+    def call(*arguments, **keywords):
         calls.append(arguments)
         if len(calls) == number:
             os.kill(os.getpid(), signal.SIGKILL)
-        return real(*arguments, **named)
+        return real(*arguments, **keywords)
 
     setattr(os, name, call)
     Checkpoints(folder, keep=1).save(snapshot(20))
@@ -184,10 +176,8 @@ def killed_at(folder, name, number):
 def save_for_ever(folder):
     """Go on from what is there and save step after step, until killed."""
     checkpoints = Checkpoints(folder, keep=2)
-    found = checkpoints.latest()
-    step = found.version if found else 0
-    while True:
-        step += 1
+    newest = checkpoints.latest()
+    for step in itertools.count(newest.version + 1 if newest else 1):
         checkpoints.save(snapshot(step))
 
 
@@ -201,11 +191,9 @@ def test_a_writer_killed_at_any_point_of_a_save_leaves_a_good_checkpoint(name, n
     process = forked(killed_at, tmp_path, name, number)
     process.join(60)
     assert process.exitcode in (-signal.SIGKILL, 0)
-    with warnings.catch_warnings(record=True):
-        warnings.simplefilter("always")  # data whose manifest hasn't got its name yet is named
-        found = Checkpoints(tmp_path).latest()
-    assert found.version in (10, 20) and is_whole(found)
-    assert found.version == 20 or name != "unlink", "the new one is there before the old one goes"
+    saved = latest(tmp_path)
+    assert saved.version in (10, 20) and is_whole(saved)
+    assert saved.version == 20 or name != "unlink", "the new one is there before the old one goes"
     checkpoints = Checkpoints(tmp_path, keep=1)
     checkpoints.save(snapshot(30))
     assert len(files(tmp_path)) == 2, "what the killed writer left is gone"
@@ -216,15 +204,11 @@ def test_writers_killed_at_random_moments_leave_readable_folders(tmp_path):
     newest, moments = 0, random.Random(5)
     for _ in range(6):
         process = forked(save_for_ever, tmp_path)
-        deadline = time.monotonic() + 60
-        while not any(one.version > newest for one in Checkpoints(tmp_path).all()) and time.monotonic() < deadline:
-            time.sleep(0.002)
+        eventually(lambda newest=newest: any(saved.version > newest for saved in Checkpoints(tmp_path).all()))
         time.sleep(moments.uniform(0, 0.05))
         os.kill(process.pid, signal.SIGKILL)
         process.join(60)
-        with warnings.catch_warnings(record=True):
-            warnings.simplefilter("always")
-            found = Checkpoints(tmp_path).latest()
-        assert is_whole(found) and found.version > newest
-        newest = found.version
+        saved = latest(tmp_path)
+        assert is_whole(saved) and saved.version > newest
+        newest = saved.version
         assert len(files(tmp_path)) <= 2 * 3 + 2

@@ -30,9 +30,15 @@ def store(optimizer=ONE):
     return ParameterServer({"w": torch.zeros(1)}, optimizer)
 
 
-def shard(workers=1, limit=10, mode="async", incarnation=0, others=0, optimizer=ONE, **settings):
-    told = TrainingSettings(mode, workers, limit, **settings)
-    return Coordinator(store(optimizer), told, incarnation, None, others)
+def coordinator(workers=1, limit=10, mode="async", incarnation=0, others=0, optimizer=ONE, **settings):
+    return Coordinator(store(optimizer), TrainingSettings(mode, workers, limit, **settings), incarnation, None, others)
+
+
+def follower_of(workers=1, optimizer=ONE, incarnation=0):
+    """A follower, and the list that gets what it reports."""
+    shard, reports = Follower(store(optimizer), TrainingSettings("async", workers, 10), incarnation), []
+    shard.report = reports.append
+    return shard, reports
 
 
 def join(shard, worker, session=None, attempt=1):
@@ -49,165 +55,153 @@ class Link(list):
 
 
 def test_training_begins_when_all_workers_and_all_shards_are_there():
-    one, link = shard(workers=2, others=1), Link()
-    first = join(one, 0)
-    assert first.answered is None and one.poll(0)[0]["seconds"] is None
-    second = join(one, 1)
+    shard, link = coordinator(workers=2, others=1), Link()
+    first = join(shard, 0)
+    assert first.answered is None and shard.poll(0)[0]["seconds"] is None
+    second = join(shard, 1)
     assert second.answered is None, "the other shard is missing"
-    one.attach_followers([link])
+    shard.attach_followers([link])
     assert (first.answered, second.answered) == (0, 0)
     assert link == [Entry(0, joined=(first.connection, second.connection))]
-    assert one.poll(0)[0]["events"] == [], "to be there at the beginning is no event"
+    assert shard.poll(0)[0]["events"] == [], "to be there at the beginning is no event"
 
 
 def test_a_training_that_has_all_its_steps_ends_as_it_begins():
-    one = shard(limit=0)
-    join(one, 0)
-    assert one.slots.ended["why"] == "steps"
+    shard = coordinator(limit=0)
+    join(shard, 0)
+    assert shard.slots.ended["why"] == "steps"
 
 
 def test_the_last_step_ends_it_and_its_record_says_who_when_and_how(clock):
-    one = shard(limit=2)
-    slot = join(one, 0)
+    shard = coordinator(limit=2)
+    slot = join(shard, 0)
     for sequence in (1, 2):
         clock[0] += 1.5
-        push(one, slot, sequence, loss=0.25 * sequence, acknowledged=sequence - 1)
-        assert bool(one.slots.ended) is (sequence == 2)
-    status, records = one.poll(0)
-    assert records == [(1, 0, 0, 0.25, 1.5, 1.5), (2, 0, 1, 0.5, 3.0, 3.0)] and one.poll(1)[1] == records[1:]
+        push(shard, slot, sequence, loss=0.25 * sequence, acknowledged=sequence - 1)
+        assert bool(shard.slots.ended) is (sequence == 2)
+    status, records = shard.poll(0)
+    assert records == [(1, 0, 0, 0.25, 1.5, 1.5), (2, 0, 1, 0.5, 3.0, 3.0)] and shard.poll(1)[1] == records[1:]
     assert (status["version"], status["seconds"], status["live"], status["ended"]["why"]) == (2, 3.0, [0], "steps")
     assert (status["sent"], status["acknowledged"], status["applied"]) == ({0: 2}, {0: 1}, {0: 2})
     push_after = status["applied"]
-    one.push(slot, 3, 0.0, {"w": torch.ones(1)}, 0)
-    assert one.poll(0)[0]["applied"] == push_after and one.store.version == 2
+    shard.push(slot, 3, 0.0, {"w": torch.ones(1)}, 0)
+    assert shard.poll(0)[0]["applied"] == push_after and shard.store.version == 2
 
 
 def test_an_older_session_of_a_worker_is_refused_and_the_same_one_may_come_again():
-    one = shard(workers=2)
-    join(one, 0, "old")
-    one.admit(0, "old"), one.admit(0, "new")
-    join(one, 0, "new")
+    shard = coordinator(workers=2)
+    join(shard, 0, "old")
+    shard.admit(0, "old"), shard.admit(0, "new")
+    join(shard, 0, "new")
     with pytest.raises(ValueError, match="worker 0 of this session was replaced by another process"):
-        join(one, 0, "old", 2)
-    assert join(one, 0, "new", 2).attempt == 2
+        join(shard, 0, "old", 2)
+    assert join(shard, 0, "new", 2).attempt == 2
     with pytest.raises(ValueError, match="workers are 0 to 1"):
-        join(one, 2)
+        join(shard, 2)
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "end"),
     [
         (torch.tensor([torch.nan]), {"why": "not finite", "text": "the gradient of 'w'", "version": 0}),
         (torch.zeros(2), {"why": "error", "text": "worker 0: push(gradients='w': (2,)"}),
     ],
 )
-def test_a_push_that_cannot_be_applied_ends_the_training_on_either_sort_of_shard(value, told):
-    one = shard()
-    slot = join(one, 0)
-    one.slots.wait(slot, None)
-    one.push(slot, 1, 0.0, {"w": value}, 0)
-    follower, reports = Follower(store(), TrainingSettings("async", 1, 10), 0), []
-    follower.report = reports.append
-    own = join(follower, 0)
-    own.version = 0
-    follower.push(own, 1, 0.0, {"w": value}, 0)
-    for found in (one.slots.ended, *reports):
-        assert {**found, "text": found["text"][: len(told["text"])]} == told
-    assert one.store.version == 0 and len(reports) == 1
+def test_a_push_that_cannot_be_applied_ends_the_training_on_either_sort_of_shard(value, end):
+    shard = coordinator()
+    slot = join(shard, 0)
+    shard.slots.wait(slot, None)
+    shard.push(slot, 1, 0.0, {"w": value}, 0)
+    follower, reports = follower_of()
+    slot = join(follower, 0)
+    slot.version = 0
+    follower.push(slot, 1, 0.0, {"w": value}, 0)
+    for ended in (shard.slots.ended, *reports):
+        assert {**ended, "text": ended["text"][: len(end["text"])]} == end
+    assert shard.store.version == 0 and len(reports) == 1
 
 
 def test_a_lost_worker_is_told_with_its_reason_and_step_and_forgiven_when_it_comes_back(clock):
-    one = shard(workers=2)
-    slots = [join(one, worker) for worker in (0, 1)]
-    push(one, slots[0])
+    shard = coordinator(workers=2)
+    slots = [join(shard, worker) for worker in (0, 1)]
+    push(shard, slots[0])
     clock[0] += 2
-    one.leave(slots[0], "killed")
-    one.leave(slots[0], "twice")
-    one.leave(slots[1], "silence", silent=True)
-    status = one.poll(0)[0]
+    shard.leave(slots[0], "killed")
+    shard.leave(slots[0], "twice")
+    shard.leave(slots[1], "silence", silent=True)
+    status = shard.poll(0)[0]
     assert (status["live"], status["lost"]) == ([], {0: "killed (after step 1)", 1: "silence (after step 1)"})
     assert status["events"] == [(2, "worker lost", 0, 1, "killed"), (2, "worker counted out", 1, 1, "silence")]
-    again = join(one, 0, attempt=2)
-    status = one.poll(0, events=2)[0]
+    again = join(shard, 0, attempt=2)
+    status = shard.poll(0, events=2)[0]
     assert (status["live"], list(status["lost"]), again.answered) == ([0], [1], 1)
     assert status["events"] == [(2, "worker joined", 0, 1, "")]
 
 
+def lose(shard, worker, times, answered=True):
+    """Let the worker join and be lost so often; it has had parameters each time if it was `answered`."""
+    for attempt in range(times):
+        assert shard.slots.ended is None
+        slot = join(shard, worker, attempt=attempt)
+        if answered:
+            shard.slots.wait(slot, None)
+        shard.leave(slot, "exit 1")
+
+
 def test_a_worker_that_is_lost_five_times_without_an_update_ends_the_training():
-    one = shard()
-    for attempt in range(4):
-        slot = join(one, 0, attempt=attempt)
-        one.slots.wait(slot, None)
-        one.leave(slot, "exit 1")
-    slot = join(one, 0, attempt=4)
-    push(one, slot)
-    assert one.store.version == 1
-    for attempt in range(5):
-        assert one.slots.ended is None, "an update begins the count anew"
-        slot = join(one, 0, attempt=5 + attempt)
-        one.slots.wait(slot, None)
-        one.leave(slot, "exit 1")
-    assert one.slots.ended["why"] == "stuck" and one.slots.ended["worker"] == 0
-    assert one.slots.ended["text"].endswith("exit 1 (after step 1)")
+    shard = coordinator()
+    lose(shard, 0, 4)
+    push(shard, join(shard, 0))
+    assert shard.store.version == 1
+    lose(shard, 0, 5)  # an update begins the count anew
+    assert shard.slots.ended["why"] == "stuck" and shard.slots.ended["worker"] == 0
+    assert shard.slots.ended["text"].endswith("exit 1 (after step 1)")
 
 
 def test_a_worker_that_is_lost_before_its_first_parameters_is_not_counted_and_one_at_version_0_is():
-    one = shard(workers=2)
-    for attempt in range(9):
-        one.leave(join(one, 0, attempt=attempt), "exit 1")
-    assert one.slots.ended is None
-    first = one.poll(0)[0]["events"][0]
+    shard = coordinator(workers=2)
+    lose(shard, 0, 9, answered=False)
+    first = shard.poll(0)[0]["events"][0]
     assert first == (0.0, "worker lost", 0, 0, "exit 1"), "time begins with the training"
-    join(one, 1)
-    for attempt in range(5):
-        assert one.slots.ended is None
-        slot = join(one, 0, attempt=9 + attempt)
-        one.slots.wait(slot, None)
-        one.leave(slot, "exit 1")
-    assert one.slots.ended["why"] == "stuck"
+    join(shard, 1)
+    lose(shard, 0, 5)
+    assert shard.slots.ended["why"] == "stuck"
 
 
-def test_who_does_not_join_in_time_is_named(clock):
-    one = shard(workers=3)
-    join(one, 1)
-    limit = ALL_WORKERS_JOIN + 3 * EACH_WORKER_JOINS
+@pytest.mark.parametrize("workers", [3, 32])
+def test_who_does_not_join_in_time_is_named_and_many_have_longer(clock, workers):
+    shard = coordinator(workers)
+    join(shard, 1)
+    limit = ALL_WORKERS_JOIN + workers * EACH_WORKER_JOINS
     clock[0] += limit
-    assert one.poll(0)[0]["ended"] is None
+    assert shard.poll(0)[0]["ended"] is None
     clock[0] += 0.1
-    ended = one.poll(0)[0]["ended"]
+    ended = shard.poll(0)[0]["ended"]
     assert ended["why"] == "error" and ended["worker"] == 0
-    assert ended["text"].startswith(f"workers [0, 2] have not joined after {limit:.0f} s")
-
-
-def test_many_workers_that_share_few_cores_have_longer_to_join(clock):
-    one = shard(workers=32)
-    clock[0] += 2 * ALL_WORKERS_JOIN
-    assert one.poll(0)[0]["ended"] is None
-    clock[0] += 3.0
-    assert one.poll(0)[0]["ended"]["worker"] == 0
+    assert ended["text"].startswith(f"workers {[0, *range(2, workers)]} have not joined after {limit:.0f} s")
 
 
 def test_after_a_loss_of_shards_it_goes_on_with_the_workers_that_are_there(clock):
     for incarnation, others, begins in ((1, 0, True), (0, 0, False), (1, 1, False)):
-        one = shard(workers=2, incarnation=incarnation, others=others)
-        slot = join(one, 0)
+        shard = coordinator(workers=2, incarnation=incarnation, others=others)
+        slot = join(shard, 0)
         clock[0] += WORKERS_REJOIN
-        assert one.poll(0)[0]["seconds"] is None
+        assert shard.poll(0)[0]["seconds"] is None
         clock[0] += 0.1
-        one.poll(0)
-        assert (slot.answered == 0) is begins and one.slots.ended is None
+        shard.poll(0)
+        assert (slot.answered == 0) is begins and shard.slots.ended is None
 
 
 def test_without_any_worker_for_long_it_is_lost(clock):
-    one = shard()
-    slot = join(one, 0)
+    shard = coordinator()
+    slot = join(shard, 0)
     clock[0] += 1000
-    assert one.poll(0)[0]["ended"] is None, "one is there"
-    one.leave(slot, "killed")
+    assert shard.poll(0)[0]["ended"] is None, "one is there"
+    shard.leave(slot, "killed")
     clock[0] += NO_WORKER_LEFT
-    assert one.poll(0)[0]["ended"] is None
+    assert shard.poll(0)[0]["ended"] is None
     clock[0] += 0.1
-    assert one.poll(0)[0]["ended"] == {"why": "lost", "text": f"no worker for {NO_WORKER_LEFT:.0f} s"}
+    assert shard.poll(0)[0]["ended"] == {"why": "lost", "text": f"no worker for {NO_WORKER_LEFT:.0f} s"}
 
 
 def test_an_optimiser_that_raises_ends_the_training_with_its_words_on_either_sort_of_shard():
@@ -215,47 +209,49 @@ def test_an_optimiser_that_raises_ends_the_training_with_its_words_on_either_sor
         def step(self, closure=None):
             raise SystemExit("mine")
 
-    one = shard(optimizer=partial(Broken, lr=1.0))
-    slot = join(one, 0)
-    push(one, slot)
-    assert one.slots.ended["why"] == "error" and "the optimiser raised" in one.slots.ended["text"]
-    status = one.poll(0)[0]
+    shard = coordinator(optimizer=partial(Broken, lr=1.0))
+    slot = join(shard, 0)
+    push(shard, slot)
+    assert shard.slots.ended["why"] == "error" and "the optimiser raised" in shard.slots.ended["text"]
+    status = shard.poll(0)[0]
     assert (status["applied"], status["dropped"], status["degraded"]) == ({0: 0}, {0: 0}, 0)
     with pytest.raises(ValueError, match="the optimiser failed in update 1, which may be half made: .*mine"):
-        one.store.pull()
-    follower, reports = Follower(store(partial(Broken, lr=1.0)), TrainingSettings("async", 1, 10), 0), []
-    follower.report = reports.append
+        shard.store.pull()
+    follower, reports = follower_of(optimizer=partial(Broken, lr=1.0))
     follower.push(join(follower, 0), 1, 0.0, {"w": torch.ones(1)}, 0)
     follower.follow(Entry(1, used=(PushId(0, "s0", 1),)))
     assert reports[1]["why"] == "error" and reports[1] == follower.slots.ended
 
 
 def test_a_push_waits_for_its_parts_on_every_other_shard_and_for_no_older_ones():
-    one, links = shard(workers=1, others=2), [Link(), Link()]
-    slot = join(one, 0)
-    one.attach_followers(links)
-    push(one, slot, sequence=2)
-    for link, part in ((0, PushId(0, "s0", 2)), (1, PushId(0, "s0", 1)), (1, PushId(0, "old", 2))):
-        one.staged(link, part)
-        assert one.store.version == 0
-    one.staged(1, PushId(0, "s0", 2))
-    assert one.store.version == 1 and links[0] == links[1] and links[0][-1].used == (PushId(0, "s0", 2),)
-    one.staged(1, PushId(0, "s0", 2))
-    assert one.store.version == 1, "told twice"
+    shard, links = coordinator(workers=1, others=2), [Link(), Link()]
+    slot = join(shard, 0)
+    shard.attach_followers(links)
+    push(shard, slot, sequence=2)
+    for number, part in ((1, PushId(0, "s0", 2)), (2, PushId(0, "s0", 1)), (2, PushId(0, "old", 2))):
+        shard.staged(number, part)
+        assert shard.store.version == 0
+    shard.staged(2, PushId(0, "s0", 2))
+    assert shard.store.version == 1 and links[0] == links[1] and links[0][-1].used == (PushId(0, "s0", 2),)
+    shard.staged(2, PushId(0, "s0", 2))
+    assert shard.store.version == 1, "reported twice"
 
 
 def test_copies_are_numbered_and_hold_the_state_only_where_it_is_asked_for():
-    one, link = shard(others=1, incarnation=3, seed=8, optimizer=partial(torch.optim.SGD, lr=1.0, momentum=0.5)), Link()
-    one.attach_followers([link])
-    join(one, 0)
-    (first, full), (second, bare) = one.cut(), one.cut(full=False)
+    shard, link = (
+        coordinator(others=1, incarnation=3, seed=8, optimizer=partial(torch.optim.SGD, lr=1.0, momentum=0.5)),
+        Link(),
+    )
+    shard.attach_followers([link])
+    join(shard, 0)
+    (first, full), (second, bare) = shard.cut(), shard.cut(full=False)
     assert (first, second) == (1, 2) and [entry.cut for entry in link[-2:]] == [(1, True), (2, False)]
     assert (full.kind, full.incarnation, full.seed) == ("SGD", 3, 8) and list(full.applied) == ["s0"]
-    assert bare.kind == "" and state_of(one.store, True, 0, 0, {}).applied == {}
+    assert bare.kind == "" and state_of(shard.store, True, 0, 0, {}).applied == {}
 
 
 def test_a_follower_keeps_the_newest_copy_until_it_is_taken_and_says_when_none_came():
-    follower = Follower(store(), TrainingSettings("async", 1, 10), incarnation=2)
+    follower, _ = follower_of(incarnation=2)
     follower.follow(Entry(0, cut=(1, True)))
     follower.follow(Entry(0, cut=(2, False)))
     with pytest.raises(TimeoutError, match="cut 1 has not come after 0 s"):
@@ -269,7 +265,7 @@ def test_a_follower_keeps_the_newest_copy_until_it_is_taken_and_says_when_none_c
 
 
 def test_a_follower_that_is_at_another_version_or_lacks_a_part_says_so():
-    follower = Follower(store(), TrainingSettings("async", 2, 10), 0)
+    follower, _ = follower_of(workers=2)
     with pytest.raises(ValueError, match="shard 0 is at version 3, this shard at 0"):
         follower.follow(Entry(3))
     with pytest.raises(ValueError, match="a push that never came here"):
@@ -279,8 +275,8 @@ def test_a_follower_that_is_at_another_version_or_lacks_a_part_says_so():
 
 
 def test_a_follower_tells_of_parts_and_of_lost_connections_once_shard_0_has_come():
-    follower, reports = Follower(store(), TrainingSettings("async", 2, 10), 0), []
-    slot = join(follower, 0, "s")
+    follower, reports = follower_of(workers=2)
+    follower.report, slot = None, join(follower, 0, "s")
     with pytest.raises(ConnectionError, match="shard 0 has not come yet"):
         follower.push(slot, 1, 0.0, {"w": torch.ones(1)}, 0)
     follower.leave(join(follower, 1, "t"), "left", False)  # to nobody yet
@@ -299,27 +295,25 @@ def test_a_follower_tells_of_parts_and_of_lost_connections_once_shard_0_has_come
 
 
 def test_the_end_is_told_to_every_other_shard_once():
-    one, links = shard(others=2), [Link(), Link()]
-    one.attach_followers(links)
-    join(one, 0)
+    shard, links = coordinator(others=2), [Link(), Link()]
+    shard.attach_followers(links)
+    join(shard, 0)
     before = len(links[0])
-    one.end("stopped", "by a hook", worker=0)
-    told = [Entry(0, ended={"why": "stopped", "text": "by a hook", "worker": 0})]
-    assert [link[before:] for link in links] == [told, told]
-    one.end("error")
-    assert [link[before:] for link in links] == [told, told]
+    shard.end("stopped", "by a hook", worker=0)
+    shard.end("error")
+    assert [link[before:] for link in links] == 2 * [[Entry(0, ended=shard.slots.ended)]]
+    assert shard.slots.ended == {"why": "stopped", "text": "by a hook", "worker": 0}
 
 
 @pytest.mark.parametrize("entry", [{"dropped": (PushId(0, "s", 1),)}, {"joined": (PushId(0, "s", 2),)}])
 def test_a_part_that_was_dropped_or_is_void_is_not_kept(entry):
-    follower = Follower(store(), TrainingSettings("async", 1, 10), 0)
-    follower.report = lambda report: None
+    follower, _ = follower_of()
     gradient = torch.ones(1)
-    kept = weakref.ref(gradient)
+    reference = weakref.ref(gradient)
     follower.push(join(follower, 0, "s"), 1, 0.0, {"w": gradient}, 0)
     del gradient
-    assert kept() is not None
+    assert reference() is not None
     follower.follow(Entry(0, **entry))
-    assert kept() is None
+    assert reference() is None
     with pytest.raises(ValueError, match="a push that never came here"):
         follower.follow(Entry(1, used=(PushId(0, "s", 1),)))

@@ -36,9 +36,9 @@ def alike(one, other):
     buffers = [
         {name: entry.get("momentum_buffer") for name, entry in s.optimizer["state"].items()} for s in (one, other)
     ]
-    kept = [{name: value for name, value in each.items() if value is not None} for each in buffers]
+    first, second = ({name: value for name, value in each.items() if value is not None} for each in buffers)
     same = all(torch.equal(one.parameters[name], value) for name, value in other.parameters.items())
-    return same and kept[0].keys() == kept[1].keys() and all(torch.equal(kept[0][n], kept[1][n]) for n in kept[0])
+    return same and first.keys() == second.keys() and all(torch.equal(first[n], second[n]) for n in first)
 
 
 @given(
@@ -65,9 +65,8 @@ def test_the_mean_of_vectors_is_that_of_their_tensors_bit_for_bit(shapes, dtype,
     gradients = [drawn(shapes, dtype, seed) for seed in range(count)]
     before = [{name: value.clone() for name, value in one.items()} for one in gradients]
     into = new_tensors(gradients[0])
-    found = mean_of([new_tensors(one) for one in gradients], into)
     wanted = {name: sum((one[name] for one in before[1:]), before[0][name]) / count for name in before[0]}
-    for mean in (found, mean_of(gradients, into), mean_of(gradients)):
+    for mean in (mean_of([new_tensors(one) for one in gradients], into), mean_of(gradients, into), mean_of(gradients)):
         assert all(torch.equal(mean[name], value) for name, value in wanted.items())
     assert all(torch.equal(one[name], was[name]) for one, was in zip(gradients, before, strict=True) for name in was)
 
@@ -84,9 +83,9 @@ class Halved(torch.optim.SGD):
 
 def hooked(parameters):
     """SGD with a hook that sets every parameter to 5."""
-    made = torch.optim.SGD(parameters, lr=1.0)
-    made.register_step_post_hook(lambda optimizer, *_: [p.data.fill_(5) for p in optimizer.param_groups[0]["params"]])
-    return made
+    optimizer = torch.optim.SGD(parameters, lr=1.0)
+    optimizer.register_step_post_hook(lambda *_: [value.data.fill_(5) for value in parameters])
+    return optimizer
 
 
 def two_rates(parameters):

@@ -15,9 +15,9 @@ from course.training.server.update_log import Entry, PushId
 
 @pytest.fixture
 def store():
-    made = ParameterServer({"w": torch.tensor([5.0])}, partial(torch.optim.SGD, lr=1.0))
-    made.push({"w": torch.tensor([1.0])}, 0)
-    return made
+    store = ParameterServer({"w": torch.tensor([5.0])}, partial(torch.optim.SGD, lr=1.0))
+    store.push({"w": torch.tensor([1.0])}, 0)
+    return store
 
 
 def slot(worker, session="s", attempt=1):
@@ -39,12 +39,6 @@ def locked():
 
 def never():
     raise AssertionError("it was decided: no heartbeat is due")
-
-
-def test_a_new_slot_has_no_answer_has_not_joined_and_names_its_connection():
-    new = slot(3, "a", 2)
-    assert (new.answered, new.version, new.taken, new.joined, new.replaced) == (None, -1, 0, False, False)
-    assert new.connection == PushId(3, "a", 2)
 
 
 def test_workers_are_those_of_the_training(locked):

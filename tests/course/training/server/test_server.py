@@ -5,8 +5,8 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,25 +14,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course.cluster.certificates import new_certificate, security
-from course.training import train_in_turns
 from course.training.driver.shard_client import ShardClient
 from course.training.records import ShardLost
 from course.training.transport import wire as wires
 from course.training.transport.layout import Layout
 from course.training.transport.wire import PROTOCOL, Channel, Refused, connect
 from course.training.worker.worker_loop import run_worker
-from tests.helpers.shards_here import FOREVER, PROBLEM, SGD, connected, ended, shards, until, working
+from tests.helpers.shards_here import FOREVER, PROBLEM, connected, ended, keys, shards, until, working
 from tests.helpers.shells import eventually
 
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.uint8]
 TOKEN = {"token": "token", "incarnation": 0, "session": "s", "attempt": 1, "term": 0}
-
-
-def keys():
-    """The two ends' TLS contexts of one new certificate."""
-    made = security(new_certificate())
-    return tuple(getattr(made, f"get_{end}_args")("worker")["ssl_context"] for end in ("listen", "connection"))
 
 
 shapes = st.lists(st.lists(st.integers(0, 4), max_size=3), min_size=1, max_size=4)
@@ -78,45 +70,17 @@ def test_hanging_up_wakes_the_thread_that_reads_and_leaves_it_the_closing(encryp
             ours = call.wrap_socket(ours)
             shaking.join(60)
         stack.enter_context(ours)
-        channel, note_counts = Channel(stack.enter_context(theirs), patience=30), []
-
-        def read():
-            with pytest.raises(OSError) as error:
-                channel.receive()
-            note_counts.append(error.value)
-
-        reading = threading.Thread(target=read)
-        reading.start()
+        channel = Channel(stack.enter_context(theirs), patience=30)
+        reading = stack.enter_context(ThreadPoolExecutor(1)).submit(channel.receive)
         time.sleep(0.1)
         channel.hang_up()
-        reading.join(60)
-        assert note_counts and not isinstance(note_counts[0], TimeoutError)
+        with pytest.raises(OSError) as error:
+            reading.result(60)
+        assert not isinstance(error.value, TimeoutError)
         assert channel.connection.fileno() >= 0, "its number is not free yet"
         channel.close()
         channel.hang_up()
         assert channel.connection.fileno() == -1
-
-
-@pytest.mark.parametrize("encrypted", [False, True])
-@pytest.mark.parametrize("count", [1, 2])
-def test_one_worker_over_sockets_is_the_plain_loop_bit_for_bit(encrypted, count):
-    contexts = keys() if encrypted else (None, None)
-    with shards(count, contexts=contexts) as (addresses, _), connected(addresses, contexts[1]) as client:
-        with working(addresses, context=contexts[1]) as worked:
-            status, parameters = ended(client), client.parameters()
-    wanted = train_in_turns(PROBLEM, optimizer=SGD, total_steps=50).parameters
-    assert status["version"] == 50 and worked[0].sent == worked[0].acknowledged == 50
-    assert all(torch.equal(parameters[name], wanted[name]) for name in wanted)
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_three_synchronous_workers_are_the_same_in_one_process(count):
-    with shards(count, mode="sync", workers=3) as (addresses, _), connected(addresses) as client:
-        with working(addresses, 3):
-            ended(client)
-        parameters = client.parameters()
-    wanted = train_in_turns(PROBLEM, optimizer=SGD, mode="sync", workers=3, total_steps=50).parameters
-    assert all(torch.equal(parameters[name], wanted[name]) for name in wanted)
 
 
 def test_a_foreign_certificate_is_not_let_in():
@@ -148,10 +112,7 @@ def test_who_does_not_belong_is_refused_with_a_reason(handshake, words, caplog):
     with shards() as (addresses, _):
         with pytest.raises(Refused, match=words):
             connect(addresses.endpoints[0], {**TOKEN, **handshake}, patience=5)
-        deadline = time.monotonic() + 60
-        while "refused" not in caplog.text and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert "refused" in caplog.text, "our side says it too"
+        eventually(lambda: "refused" in caplog.text)  # our side says it too
 
 
 def test_another_protocol_is_named_to_both(monkeypatch):
@@ -212,21 +173,6 @@ def _is_closed(foreign):
         return True
 
 
-def test_no_worker_starts_before_all_have_joined_and_versions_only_rise():
-    with shards(workers=3, limit=200) as (addresses, _), connected(addresses) as client:
-        with working(addresses, 1):
-            time.sleep(0.1)
-            assert client.poll(0)[0]["version"] == 0
-            late = [threading.Thread(target=run_worker, args=(PROBLEM, worker, addresses)) for worker in (1, 2)]
-            for thread in late:
-                thread.start()
-            assert ended(client)["version"] == 200
-        _, rows = client.poll(0)
-        assert rows["step"].tolist() == list(range(1, 201))
-        for thread in late:
-            thread.join(60)
-
-
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_shards_end_with_their_driver(count):
     with shards(count, limit=FOREVER) as (addresses, _):
@@ -247,11 +193,10 @@ def refuses(address):
 
 
 class Failing:
+    initial, loss = PROBLEM.initial, PROBLEM.loss
+
     def __init__(self, worker, error):
         self.worker, self.error = worker, error
-
-    def __getattr__(self, name):
-        return getattr(PROBLEM, name)
 
     def batch(self, worker, version, generator):
         if worker == self.worker and version >= 5:
@@ -261,30 +206,11 @@ class Failing:
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("a bug in the reader's batch"), FileNotFoundError("no such data")])
 def test_an_error_in_the_problem_reaches_the_driver_with_the_workers_number(error):
-    caught = []
-
-    def failing(worker):
-        try:
-            run_worker(Failing(1, error), worker, addresses)
-        except type(error) as seen:
-            caught.append(seen)
-
-    with shards(workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
-        threads = [threading.Thread(target=failing, args=(worker,)) for worker in range(2)]
-        for thread in threads:
-            thread.start()
-        assert f"worker 1: {type(error).__name__}: {error}" in ended(client)["ended"]["text"]
-        for thread in threads:
-            thread.join(60)
-    assert caught == [error]
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_a_gradient_that_is_not_finite_ends_training_by_name(count):
-    with shards(count, optimizer=partial(torch.optim.SGD, lr=1e6), limit=FOREVER) as (addresses, _):
-        with connected(addresses) as client, working(addresses):
-            told = ended(client)["ended"]
-    assert told["why"] == "not finite" and "the gradient of" in told["text"] and told["version"] > 0
+    with ThreadPoolExecutor(2) as threads, shards(workers=2, limit=FOREVER) as (addresses, _):
+        with connected(addresses) as client:
+            loops = [threads.submit(run_worker, Failing(1, error), worker, addresses) for worker in range(2)]
+            assert f"worker 1: {type(error).__name__}: {error}" in ended(client)["ended"]["text"]
+    assert [loop.exception(60) for loop in loops] == [None, error]
 
 
 ENDS_IN_A_STEP = """

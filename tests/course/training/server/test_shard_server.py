@@ -1,16 +1,20 @@
 """A shard's connections, one at a time: what is told of each when it is lost, and who ends when nobody comes."""
 
 from contextlib import closing
+from unittest.mock import Mock, call, create_autospec
 
 import pytest
 import torch
 
 from course.training.driver.shard_client import ShardClient
+from course.training.records import ShardLost
 from course.training.server import driver_service, shard_links
+from course.training.server.coordinator import Coordinator
+from course.training.server.reply_slots import ReplySlots
 from course.training.server.shard_links import FollowerLink
 from course.training.server.update_log import Entry, PushId
 from course.training.transport.layout import Layout
-from course.training.transport.wire import connect
+from course.training.transport.wire import Channel, connect
 from tests.helpers.shards_here import FOREVER, PROBLEM, connected, ended, shards, until
 from tests.helpers.shells import eventually
 
@@ -25,48 +29,34 @@ def joined(addresses, worker=0):
     return channel
 
 
-def pulled(channel):
-    """Wait until the worker's parameters have come."""
-    while channel.receive().kind != "PARM":
-        pass
+def stretch(channel):
+    """Push more than was agreed."""
+    channel.agree(Layout.of({"w": torch.zeros(100)}))
+    channel.send_tensors("PUSH", 0, 0.0, 1)
 
 
-def lost(status):
-    return [(what, worker, reason) for _, what, worker, _, reason in status["events"]]
-
-
-def test_a_connection_that_breaks_is_told_as_lost_with_its_reason():
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        (Channel.close, "connection lost: "),
+        (stretch, "were agreed"),
+        (lambda channel: channel.send("BYE!"), "sent home by another shard"),
+    ],
+)
+def test_a_worker_whose_connection_ends_is_told_as_lost_with_the_reason_and_training_goes_on(end, reason):
     with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
         with closing(joined(addresses)) as channel:
-            pulled(channel)
-        (told,) = lost(until(client, lambda status: status["events"]))
-        assert told[:2] == ("worker lost", 0) and told[2].startswith("connection lost: ")
-
-
-def test_a_push_of_another_length_than_was_agreed_is_told_as_a_lost_connection():
-    with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
-        with closing(joined(addresses)) as channel:
-            pulled(channel)
-            channel.agree(Layout.of({"w": torch.zeros(100)}))
-            channel.send_tensors("PUSH", 0, 0.0, 1)
-            (told,) = lost(until(client, lambda status: status["events"]))
-        assert told[:2] == ("worker lost", 0) and "were agreed" in told[2]
-
-
-def test_a_worker_that_another_shard_sent_home_is_told_so():
-    with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
-        with closing(joined(addresses)) as channel:
-            pulled(channel)
-            channel.send("BYE!")
-            told = lost(until(client, lambda status: status["events"]))
-        assert told == [("worker lost", 0, "sent home by another shard")]
-        assert client.poll(0)[0]["ended"] is None
+            while channel.receive().kind != "PARM":
+                pass
+            end(channel)
+            status = until(client, lambda status: status["events"])
+    ((_, event, worker, _, words),) = status["events"]
+    assert (event, worker) == ("worker lost", 0) and reason in words and status["ended"] is None
 
 
 def test_a_worker_that_says_what_failed_ends_the_training_with_it():
     with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
         with closing(joined(addresses)) as channel:
-            pulled(channel)
             channel.send("FAIL", payload=b"no such file")
             assert ended(client)["ended"] == {"why": "error", "text": "worker 0: no such file"}
 
@@ -93,95 +83,80 @@ class Three:
         return {name: torch.zeros(1) for name in "abc"}
 
 
-@pytest.mark.parametrize(("gone", "left"), [(0, 1), (1, 0), (2, 0)])
-def test_a_shard_that_is_gone_is_named_on_one_that_is_left(gone, left):
-    with shards(3 if gone else 2, Three(), limit=FOREVER) as (addresses, servers), connected(addresses):
+@pytest.mark.parametrize(("gone", "other"), [(0, 1), (1, 0), (2, 0)])
+def test_a_shard_that_is_gone_is_named_on_another_one_and_to_the_driver(gone, other):
+    with shards(3 if gone else 2, Three(), limit=FOREVER) as (addresses, servers), connected(addresses) as client:
         servers[gone].close()
-        eventually(lambda: servers[left].shard.slots.ended)
-        told = servers[left].shard.slots.ended
-        assert (told["why"], told["shard"]) == ("shard", gone) and "have lost each other" in told["text"]
+        eventually(lambda: servers[other].shard.slots.ended)
+        end = servers[other].shard.slots.ended
+        assert (end["why"], end["shard"]) == ("shard", gone) and "have lost each other" in end["text"]
+        with pytest.raises(ShardLost, match=f"/job:ps/task:{gone}"):
+            until(client, lambda status: False, 5)
 
 
 def test_a_shard_that_cannot_follow_says_so_to_shard_0():
     with shards(2, limit=FOREVER) as (addresses, servers), connected(addresses):
         servers[0].shard.links[0].send_entry(Entry(7))
         eventually(lambda: servers[0].shard.slots.ended)
-        told = servers[0].shard.slots.ended
-    assert told["why"] == "shard" and told["shard"] == 1
-    assert told["text"] == "it can't follow the order: shard 0 is at version 7, this shard at 0"
+        text = "it can't follow the order: shard 0 is at version 7, this shard at 0"
+        assert servers[0].shard.slots.ended == {"why": "shard", "text": text, "shard": 1}
 
 
 # --- shard 0's two connections to another ----------------------------------------------------------------------------
 
 
-class Wire:
-    """Stands for a channel: `receive` gives these reports, then raises; `send` raises what it is told to."""
-
-    def __init__(self, *reports, sends=None):
-        self.reports, self.sends, self.sent, self.told = list(reports), sends, [], []
-
-    def receive(self):
-        report = self.reports.pop(0)
-        if isinstance(report, Exception):
-            raise report
-        return type("Frame", (), {"text": staticmethod(lambda: report)})
-
-    def send(self, kind, payload):
-        if self.sends:
-            raise self.sends
-        self.sent.append((kind, payload))
-
-    def hang_up(self):
-        self.told.append("hung up")
-
-    def close(self):
-        self.told.append("closed")
+@pytest.fixture
+def link(monkeypatch):
+    """A link to shard 3 whose two connections are mocks; `log` and `reports` are these."""
+    log, reports = create_autospec(Channel, instance=True), create_autospec(Channel, instance=True)
+    monkeypatch.setattr(shard_links, "connect", Mock(side_effect=[log, reports]))
+    link = FollowerLink(3, ("host", 1), {"token": "t"})
+    link.log, link.reports = log, reports
+    return link
 
 
-def linked(monkeypatch, log, reports):
-    made, asked = [log, reports], []
-
-    def connect(address, handshake, context):
-        asked.append(handshake)
-        if isinstance(made[0], Exception):
-            raise made[0]
-        return made.pop(0)
-
-    monkeypatch.setattr(shard_links, "connect", connect)
-    return lambda: FollowerLink(("host", 1), {"token": "t"}, None), asked
+def heard(link, *reports):
+    """Let shard 0 listen to these reports, of which the last one ends the connection; return shard 0, a mock."""
+    frames = [
+        report if isinstance(report, Exception) else Mock(text=lambda report=report: report) for report in reports
+    ]
+    link.reports.receive.side_effect = frames
+    shard = create_autospec(Coordinator, instance=True, slots=create_autospec(ReplySlots, instance=True))
+    link.listen(shard)
+    return shard
 
 
-def test_a_link_sends_the_log_on_one_connection_and_hears_reports_on_the_other(monkeypatch):
-    push, left = [1, "s", 4], {"left": [2, "t", 5]}
-    log, reports = Wire(), Wire(push, left, {"why": "error", "text": "odd"}, OSError("gone"))
-    make, asked = linked(monkeypatch, log, reports)
-    link, heard = make(), []
-    assert asked == [{"token": "t", "role": "log"}, {"token": "t", "role": "reports"}]
-    link.send_entry(Entry(3)), link.send_heartbeat()
-    assert log.sent == [("ENTR", Entry(3).as_json()), ("BEAT", {})]
-    link.listen(heard.append, lambda one: heard.append(("left", one)), lambda **end: heard.append(end))
-    assert heard[:3] == [PushId(1, "s", 4), ("left", PushId(2, "t", 5)), {"why": "error", "text": "odd"}]
-    assert heard[3:] == [{"why": "shard", "text": "shard 0 and it have lost each other: gone"}]
-    assert log.told == reports.told == ["hung up", "closed"]
+def test_a_link_sends_the_log_on_one_connection_and_hears_reports_on_the_other(link):
+    roles = [call.args[1] for call in shard_links.connect.mock_calls]
+    assert roles == [{"token": "t", "role": "log"}, {"token": "t", "role": "reports"}]
+    link.send_entry(Entry(3)), link.beat()
+    assert link.log.mock_calls == [call.send("ENTR", payload=Entry(3).as_json()), call.beat()]
+    end = {"why": "error", "text": "odd"}
+    shard = heard(link, [1, "s", 4], {"left": [2, "t", 5]}, end, {"why": "shard", "text": "lags"}, OSError("gone"))
+    shard.staged.assert_called_once_with(3, PushId(1, "s", 4))
+    shard.slots.disconnect.assert_called_once_with(PushId(2, "t", 5))
+    lost = call("shard", "shard 0 and it have lost each other: gone", shard=3)
+    assert shard.end.mock_calls == [call(**end), call(why="shard", text="lags", shard=3), lost]
+    link.close()
+    assert link.log.mock_calls[2:] == link.reports.mock_calls[-2:] == [call.hang_up(), call.close()]
 
 
 @pytest.mark.parametrize("report", [OSError("gone"), ValueError("no JSON"), 5, [1]])
-def test_whatever_ends_the_reports_is_told_as_the_loss_of_the_shard(report, monkeypatch):
-    make, _ = linked(monkeypatch, Wire(), Wire(report))
-    heard = []
-    make().listen(heard.append, heard.append, lambda **end: heard.append(end["why"]))
-    assert heard == ["shard"]
+def test_whatever_ends_the_reports_is_told_as_the_loss_of_the_shard(report, link):
+    assert heard(link, report).end.mock_calls[0].args[0] == "shard"
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), ValueError("closed here")])
-def test_sending_never_raises_and_hangs_up(error, monkeypatch):
-    log, reports = Wire(sends=error), Wire()
-    linked(monkeypatch, log, reports)[0]().send_heartbeat()
-    assert log.told == reports.told == ["hung up"]
+def test_sending_an_entry_never_raises_and_hangs_up(error, link):
+    link.log.send.side_effect = error
+    link.send_entry(Entry(3))
+    link.log.hang_up.assert_called_once_with()
+    link.reports.hang_up.assert_called_once_with()
 
 
 def test_a_link_whose_second_connection_fails_closes_the_first(monkeypatch):
-    log = Wire()
+    log = create_autospec(Channel, instance=True)
+    monkeypatch.setattr(shard_links, "connect", Mock(side_effect=[log, OSError("refused")]))
     with pytest.raises(OSError, match="refused"):
-        linked(monkeypatch, log, OSError("refused"))[0]()
-    assert log.told == ["closed"]
+        FollowerLink(3, ("host", 1), {"token": "t"})
+    log.close.assert_called_once_with()

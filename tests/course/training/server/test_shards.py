@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course.training import ParameterServer, train_in_turns
+from course.training import ParameterServer
 from course.training.driver.training_plan import spread
 from course.training.records import TrainingSettings
 from course.training.server.coordinator import Coordinator
@@ -17,16 +17,7 @@ from course.training.server.follower import Follower
 from course.training.server.reply_slots import ReplySlot
 from course.training.server.rules import mean_of
 from course.training.server.update_log import Entry, PushId
-from tests.helpers.shards_here import PROBLEM, SGD, connected, ended, shards, working
-
-OPTIMIZERS = {
-    "SGD": SGD,
-    "momentum": partial(torch.optim.SGD, lr=0.01, momentum=0.9),
-    "Adam": partial(torch.optim.Adam, lr=0.05),
-    "Adagrad": partial(torch.optim.Adagrad, lr=0.8),
-    "AdamW": partial(torch.optim.AdamW, lr=0.05),
-}
-
+from tests.helpers.shards_here import SGD, check_it_is_the_plain_loop, counting_store
 
 # --- where they lie --------------------------------------------------------------------------------------------------
 
@@ -64,8 +55,7 @@ def test_another_placement_is_refused():
 
 def coordinator(workers, mode="async"):
     """Shard 0 without others, whose parameter counts pushes by worker; and the slots of its joined workers."""
-    store = ParameterServer({"count": torch.zeros(workers)}, partial(torch.optim.SGD, lr=1.0))
-    shard = Coordinator(store, TrainingSettings(mode, workers, 10**6), 0, None, others=0)
+    shard = Coordinator(counting_store(workers), TrainingSettings(mode, workers, 10**6), 0, None, others=0)
     counts = [torch.zeros(workers) for _ in range(workers)]
     return shard, [shard.join(ReplySlot(w, f"s{w}", 1, {"count": counts[w]})) for w in range(workers)]
 
@@ -127,58 +117,69 @@ def test_a_worker_that_comes_again_before_the_step_pushes_anew_and_counts_once()
 # --- all shards together are one store -------------------------------------------------------------------------------
 
 
-class Far:
+class Link:
     """A link to a follower whose messages, both ways, lie in queues until the test delivers them."""
 
     def __init__(self, follower):
-        self.follower, self.orders, self.reports = follower, deque(), deque()
+        self.follower, self.log, self.reports = follower, deque(), deque()
         follower.report = self.reports.append
 
     def send_entry(self, entry):
-        self.orders.append(Entry.from_json(entry.as_json()))
+        self.log.append(Entry.from_json(entry.as_json()))
 
 
 class Recorded(Coordinator):
     """Shard 0, which lets the test hear its order: with one shard it tells nobody else."""
 
     def _order(self, **entry):
-        self.tell(Entry(self.store.version, **entry))
+        self.hear(Entry(self.store.version, **entry))
         super()._order(**entry)
 
 
 class Play:
-    """Workers, shards and everything between them, moved one step at a time by what Hypothesis draws."""
+    """Workers, shards and everything between them, moved one step at a time by what Hypothesis draws.
 
-    def __init__(self, count, workers, mode, max_staleness=None, aggregate=None):
+    `store` is one unsharded store, fed with shard 0's order: all shards together must be like it at every version.
+    """
+
+    def __init__(self, count, workers, rule):
         self.initial = {f"p{i}": torch.arange(float(i + 2)) for i in range(3)}
-        self.optimizer = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
-        told = TrainingSettings(mode, workers, 10**6, max_staleness, aggregate)
+        settings, optimizer = (
+            TrainingSettings(workers=workers, limit=10**6, **rule),
+            partial(torch.optim.SGD, lr=0.1, momentum=0.9),
+        )
         self.names = spread(self.initial, count)
-        stores = [ParameterServer({n: self.initial[n] for n in names}, self.optimizer) for names in self.names]
-        self.shards = [Recorded(stores[0], told, 0, None, others=count - 1)]
-        self.shards += [Follower(store, told, 0) for store in stores[1:]]
-        self.links = [Far(follower) for follower in self.shards[1:]]
-        self.order, self.store = [], ParameterServer(self.initial, self.optimizer)
-        self.versions = [self.store.pull().parameters]
-        self.shards[0].tell = self.tell
-        self.shards[0].attach_followers(self.links)
-        self.gradients, self.cuts = {}, {}
-        self.slots, self.attempts, self.sent, self.unsent = [None] * workers, [0] * workers, [0] * workers, {}
+        stores = [ParameterServer({n: self.initial[n] for n in names}, optimizer) for names in self.names]
+        self.first, *followers = [Recorded(stores[0], settings, 0, None, others=count - 1)] + [
+            Follower(store, settings, 0) for store in stores[1:]
+        ]
+        self.shards, self.links = [self.first, *followers], [Link(follower) for follower in followers]
+        self.order, self.store = [], ParameterServer(self.initial, optimizer)
+        self.versions, self.gradients = [self.store.pull().parameters], {}
+        self.first.hear = self.hear
+        self.first.attach_followers(self.links)
+        self.slots, self.attempts, self.sent = [None] * workers, [0] * workers, [0] * workers
+        self.unsent, self.late = {}, None  # worker -> its push and the shards where it has not arrived; of a connection
         for worker in range(workers):
             self.reconnect(worker)
 
+    def hear(self, entry):
+        self.order.append(entry)
+        if entry.used:
+            self.store.apply(mean_of([self.gradients[push] for push in entry.used]), self.store.version)
+            self.versions.append(self.store.pull().parameters)
+
     def reconnect(self, worker):
         self.attempts[worker] += 1
-        self.late = (worker, self.slots[worker], *self.unsent.pop(worker, (None, set())))
+        self.late = self.slots[worker], *self.unsent.pop(worker, (None, set()))
         slots = []
-        for number in reversed(range(len(self.shards))):
-            into = {name: torch.empty_like(self.initial[name]) for name in self.names[number]}
-            slot = ReplySlot(worker, f"s{worker}", self.attempts[worker], into)
-            slots.insert(0, self.shards[number].join(slot))
+        for shard, names in reversed(list(zip(self.shards, self.names, strict=True))):
+            into = {name: torch.empty_like(self.initial[name]) for name in names}
+            slots.insert(0, shard.join(ReplySlot(worker, f"s{worker}", self.attempts[worker], into)))
         self.slots[worker] = slots
 
     def leave(self, worker):
-        self.shards[0].leave(self.slots[worker][0], "left")
+        self.first.leave(self.slots[worker][0], "left")
         self.reconnect(worker)
 
     def step(self, worker):
@@ -187,16 +188,21 @@ class Play:
         for number in range(len(self.shards)):
             self.send(worker, number)
 
-    def receive(self, worker):
-        """If every shard has answered: check that it is one version, and compute the next gradient."""
+    def answers(self, worker):
+        """Take the worker's answers, if every shard has one; return their version, None where one is missing."""
         slots = self.slots[worker]
         if worker in self.unsent or any(slot.answered is None for slot in slots):
+            return None
+        (version,) = {shard.slots.wait(slot, None) for shard, slot in zip(self.shards, slots, strict=True)}
+        return version
+
+    def receive(self, worker):
+        """If every shard has answered: check that it is one version, and compute the next gradient."""
+        version = self.answers(worker)
+        if version is None:
             return
-        versions = [shard.slots.wait(slot, None) for shard, slot in zip(self.shards, slots, strict=True)]
-        assert len(set(versions)) == 1
-        wanted = self.versions[versions[0]]
-        for slot in slots:
-            assert all(torch.equal(value, wanted[name]) for name, value in slot.into.items())
+        for slot in self.slots[worker]:
+            assert all(torch.equal(value, self.versions[version][name]) for name, value in slot.into.items())
         self.sent[worker] += 1
         push = PushId(worker, f"s{worker}", self.sent[worker])
         generator = torch.Generator().manual_seed(worker * 1000 + self.sent[worker])
@@ -206,138 +212,121 @@ class Play:
     def send(self, worker, number):
         """Let the worker's part for one shard arrive there."""
         push, missing = self.unsent.get(worker, (None, set()))
-        if number not in missing:
-            return
-        missing.discard(number)
-        self._arrive(worker, number, push)
-        if not missing:
-            del self.unsent[worker]
+        if number in missing:
+            missing.discard(number)
+            self._arrive(self.slots[worker], number, push)
+            if not missing:
+                del self.unsent[worker]
 
     def arrive_late(self):
         """Let what was on its way when a connection broke arrive after all, at the threads that served it."""
-        worker, slots, push, missing = self.late
+        slots, push, missing = self.late
         for number in missing:
-            part = {name: self.gradients[push][name] for name in self.names[number]}
-            self.shards[number].push(slots[number], push.sequence, 0.0, part, 0)
-        self.late = (None, None, None, set())
+            self._arrive(slots, number, push)
+        self.late = None, None, set()
 
     def again(self, worker):
-        """Let a push that was sent before arrive once more, everywhere."""
-        if worker in self.unsent or not self.sent[worker] or self.slots[worker][0].version < 0:
-            return
-        if any(slot.answered is None for slot in self.slots[worker]):
-            return  # it waits for an answer: nothing more can come on this connection
-        for number in range(len(self.shards)):
-            self.shards[number].slots.wait(self.slots[worker][number], None)
-            self._arrive(worker, number, PushId(worker, f"s{worker}", max(1, self.shards[0]._table.last(f"s{worker}"))))
+        """Let a push that was sent before arrive once more, everywhere; not while the worker waits for an answer."""
+        if self.sent[worker] and self.slots[worker][0].version >= 0 and self.answers(worker) is not None:
+            push = PushId(worker, f"s{worker}", max(1, self.first._table.last(f"s{worker}")))
+            for number in range(len(self.shards)):
+                self._arrive(self.slots[worker], number, push)
 
-    def _arrive(self, worker, number, push):
+    def _arrive(self, slots, number, push):
         gradients = self.gradients.get(push) or next(iter(self.gradients.values()))
         part = {name: gradients[name] for name in self.names[number]}
-        slot = self.slots[worker][number]
-        self.shards[number].push(slot, push.sequence, 0.0, part, 0)
+        self.shards[number].push(slots[number], push.sequence, 0.0, part, 0)
 
-    def deliver(self, link, report):
-        if link >= len(self.links):
-            return
-        far = self.links[link]
-        if report and far.reports:
-            told = far.reports.popleft()
-            self.shards[0].left(told["left"]) if isinstance(told, dict) else self.shards[0].staged(link, told)
-        elif not report and far.orders:
-            self.follow(far)
+    def report(self, number):
+        """Deliver the next report of a follower to shard 0."""
+        if number < len(self.links) and self.links[number].reports:
+            self.first.staged(number + 1, self.links[number].reports.popleft())
 
-    def follow(self, far):
-        entry = far.orders.popleft()
-        far.follower.follow(entry)
-        if entry.cut:
-            part = far.follower.wait_for_cut(entry.cut[0], 0)
-            self.check_cut(part)
+    def follow(self, number):
+        """Deliver the next entry of shard 0's log to a follower."""
+        if number < len(self.links) and self.links[number].log:
+            follower, entry = self.links[number].follower, self.links[number].log.popleft()
+            follower.follow(entry)
+            if entry.cut:
+                self._check(follower.wait_for_cut(entry.cut[0], 0))
 
     def cut(self):
-        _, part = self.shards[0].cut()
-        self.check_cut(part)
+        self._check(self.first.cut()[1])
 
-    def check_cut(self, part):
-        wanted = self.versions[part.version]
-        assert all(torch.equal(value, wanted[name]) for name, value in part.parameters.items())
+    def _check(self, pulled):
+        """Check that these parameters are those of their version."""
+        wanted = self.versions[pulled.version]
+        assert all(torch.equal(value, wanted[name]) for name, value in pulled.parameters.items())
 
     def drain(self):
-        while any(far.orders or far.reports for far in self.links):
-            for link in range(len(self.links)):
-                self.deliver(link, report=True)
-                self.deliver(link, report=False)
+        while any(link.log or link.reports for link in self.links):
+            for number in range(len(self.links)):
+                self.report(number)
+                self.follow(number)
 
-    def tell(self, entry):
-        """Hear the order as shard 0 tells it: one unsharded store, fed with it, is what the shards must be."""
-        self.order.append(entry)
-        if entry.used:
-            self.store.apply(mean_of([self.gradients[push] for push in entry.used]), self.store.version)
-            self.versions.append(self.store.pull().parameters)
+    def check_the_end(self, rule, workers):
+        for follower in self.shards[1:]:
+            assert len(follower._staged) <= workers, "what can't be used any more is not kept"
+        for shard in self.shards:
+            assert shard.slots.ended is None and shard.store.version == self.first.store.version
+            self._check(shard.store.pull())
+        used = [push for entry in self.order for push in entry.used]
+        decided = used + [push for entry in self.order for push in entry.dropped]
+        assert len(set(decided)) == len(decided), "no push is taken twice"
+        for entry in self.order:
+            at = [push.worker for push in entry.used]
+            assert at == sorted(set(at)), "distinct workers, in worker order"
+        status, records = self.first.poll(0)
+        if rule["mode"] == "sync":
+            sizes, wanted = [len(entry.used) for entry in self.order if entry.used], rule.get("aggregate") or workers
+            assert max(sizes, default=0) <= wanted and status["degraded"] == sum(size < wanted for size in sizes)
+        staleness = [step - 1 - version for step, _, version, *_ in records]
+        assert max(staleness, default=0) <= (rule.get("max_staleness", 10**6) if rule["mode"] == "async" else 0)
+        for worker in range(workers):
+            assert status["applied"][worker] == sum(push.worker == worker for push in used)
+            assert status["applied"][worker] + status["dropped"][worker] <= self.sent[worker]
 
 
 RULES = st.sampled_from(
     [{"mode": "async"}, {"mode": "async", "max_staleness": 0}, {"mode": "async", "max_staleness": 2}]
     + [{"mode": "sync"}, {"mode": "sync", "aggregate": 1}, {"mode": "sync", "aggregate": 2}]
 )
-MOVES = ["receive", "send", "deliver", "deliver", "step", "step", "drain", "reconnect", "leave", "again", "late", "cut"]
+#: Each move, as often as it is to be drawn, with what it is about.
+MOVES = [
+    *((move, "worker") for move in ("receive", "step", "step", "reconnect", "leave", "again")),
+    *((move, "shard") for move in ("report", "follow")),
+    *((move, "") for move in ("drain", "cut", "arrive_late")),
+    ("send", "worker, shard"),
+]
 
 
 @settings(max_examples=150)
 @given(count=st.integers(1, 3), workers=st.integers(2, 3), rule=RULES, seed=st.integers(0, 2**32))
 def test_whatever_the_order_of_arrival_all_shards_are_one_store(count, workers, rule, seed):
-    play, dice = Play(count, workers, **rule), random.Random(seed)
+    play, dice = Play(count, workers, rule), random.Random(seed)
     for _ in range(dice.randrange(80)):
-        move, worker, shard = dice.choice(MOVES), dice.randrange(workers), dice.randrange(count)
-        if move == "deliver":
-            play.deliver(shard, report=dice.random() < 0.5)
-        elif move == "send":
-            play.send(worker, shard)
-        elif move in ("cut", "drain", "late"):
-            {"cut": play.cut, "drain": play.drain, "late": play.arrive_late}[move]()
-        else:
-            getattr(play, move)(worker)
+        (move, about), drawn = dice.choice(MOVES), {"worker": dice.randrange(workers), "shard": dice.randrange(count)}
+        getattr(play, move)(*(drawn[name] for name in about.split(", ") if name))
     play.drain()
-    check_the_end(play, rule, workers)
+    play.check_the_end(rule, workers)
 
 
-def check_the_end(play, rule, workers):
-    version = play.shards[0].store.version
-    for follower in play.shards[1:]:
-        assert len(follower._staged) <= workers, "what can't be used any more is not kept"
-    wanted = play.versions[version]
-    for shard in play.shards:
-        assert shard.slots.ended is None and shard.store.version == version
-        assert all(torch.equal(value, wanted[name]) for name, value in shard.store.pull().parameters.items())
-    used = [push for entry in play.order for push in entry.used]
-    dropped = [push for entry in play.order for push in entry.dropped]
-    assert len(set(used + dropped)) == len(used + dropped), "no push is taken twice"
-    for entry in play.order:
-        at = [push.worker for push in entry.used]
-        assert at == sorted(set(at)), "distinct workers, in worker order"
-    status, records = play.shards[0].poll(0)
-    if rule["mode"] == "sync":
-        sizes = [len(entry.used) for entry in play.order if entry.used]
-        wanted = rule.get("aggregate") or workers
-        assert max(sizes, default=0) <= wanted
-        assert status["degraded"] == sum(size < wanted for size in sizes)
-    staleness = [step - 1 - seen for step, _, seen, *_ in records]
-    assert max(staleness, default=0) <= (rule.get("max_staleness", 10**6) if rule["mode"] == "async" else 0)
-    for worker in range(workers):
-        assert status["applied"][worker] == sum(push.worker == worker for push in used)
-        assert status["applied"][worker] + status["dropped"][worker] <= play.sent[worker]
-
-
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        SGD,
+        partial(torch.optim.SGD, lr=0.01, momentum=0.9),
+        partial(torch.optim.Adam, lr=0.05),
+        partial(torch.optim.Adagrad, lr=0.8),
+        partial(torch.optim.AdamW, lr=0.05),
+    ],
+)
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_one_asynchronous_worker_is_the_plain_loop_bit_for_bit_on_any_number_of_shards(name, count):
-    optimizer = OPTIMIZERS[name]
-    with shards(count, optimizer=optimizer, limit=30) as (addresses, _), connected(addresses) as client:
-        with working(addresses):
-            ended(client)
-        snapshot = client.snapshot()
-    reference = ParameterServer(PROBLEM.initial(), optimizer)
-    wanted = train_in_turns(PROBLEM, optimizer=optimizer, total_steps=30).parameters
-    assert snapshot.version == 30 and list(snapshot.parameters) == list(wanted)
-    assert all(torch.equal(snapshot.parameters[key], wanted[key]) for key in wanted)
-    assert snapshot.kind == reference.state().kind
+def test_one_asynchronous_worker_is_the_plain_loop_bit_for_bit_on_any_number_of_shards(optimizer, count):
+    check_it_is_the_plain_loop(count, optimizer)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("setting", [{"mode": "sync", "workers": 3}, {"encrypted": True}])
+def test_so_are_three_synchronous_workers_and_one_over_tls(setting, count):
+    check_it_is_the_plain_loop(count, **setting)

@@ -1,6 +1,5 @@
 """Who is slow is not lost: a driver whose hook takes long, a shard with a large model, a machine that slept."""
 
-import socket
 import threading
 from contextlib import closing
 from functools import partial
@@ -12,6 +11,7 @@ import torch
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.transport import wire
 from course.training.transport.wire import WIRE_SILENCE, Channel, Pieces
+from tests.course.training.transport.test_pipes import socket_pair
 from tests.helpers.shards_here import FOREVER, connected, ended, shards, until, working
 
 LONG = WIRE_SILENCE + 1.0
@@ -72,9 +72,7 @@ def test_a_snapshot_in_pieces_is_the_snapshot():
 
 @pytest.fixture
 def ends():
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        ours = socket.create_connection(listening.getsockname())
-        theirs, _ = listening.accept()
+    ours, theirs = socket_pair()
     with closing(ours), closing(theirs):
         yield ours, theirs
 

@@ -2,8 +2,8 @@
 
 import os
 import socket
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pytest
@@ -26,7 +26,7 @@ def crossed():
 @contextmanager
 def piped(patience=20.0):
     """Within the `with`, the two ends of a connection whose frames go over pipes."""
-    ends = connected(patience)
+    ends = [Channel(end, patience) for end in socket_pair()]
     with closing(ends[0]), closing(ends[1]):
         for end, pipes in zip(ends, crossed(), strict=True):
             end.agree(LAYOUT)
@@ -34,52 +34,35 @@ def piped(patience=20.0):
         yield ends
 
 
-def connected(patience):
+def socket_pair():
     """Return the two ends of a connection of TCP."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        ours = socket.create_connection(listener.getsockname())
-        return Channel(ours, patience), Channel(listener.accept()[0], patience)
-
-
-def waiting(channel):
-    """Start to read a frame; return the thread and the list that gets what it raises."""
-    raised = []
-
-    def read():
-        try:
-            channel.receive()
-        except OSError as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=read)
-    thread.start()
-    return thread, raised
+        return socket.create_connection(listener.getsockname()), listener.accept()[0]
 
 
 def test_a_text_longer_than_a_pipe_holds_comes_whole_to_who_reads():
     with piped() as (one, other):
         text = os.urandom(1 << 20)
-        thread = threading.Thread(target=one.send, args=("FAIL",), kwargs={"payload": text})
-        thread.start()
-        frame = other.receive()
-        thread.join(20)
-        assert (frame.kind, bytes(frame.payload)) == ("FAIL", text)
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(one.send, "FAIL", payload=text)
+            assert other.receive().payload == text
 
 
-@pytest.mark.parametrize("end", ["its own", "the other's", "the other's, closed", "the connection's"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda own, other: own.hang_up(),
+        lambda own, other: other.hang_up(),
+        lambda own, other: other.close(),
+        lambda own, other: other.connection.shutdown(socket.SHUT_RDWR),
+    ],
+)
 def test_who_waits_for_a_frame_is_woken_by_every_end_of_the_connection(end):
-    with piped() as (one, other):
-        thread, raised = waiting(one)
-        if end == "its own":
-            one.hang_up()
-        elif end == "the other's":
-            other.hang_up()
-        elif end == "the other's, closed":
-            other.close()
-        else:
-            other.connection.shutdown(socket.SHUT_RDWR)
-        thread.join(20)
-        assert not thread.is_alive() and isinstance(raised[0], ConnectionError)
+    with piped() as (own, other), ThreadPoolExecutor(1) as thread:
+        frame = thread.submit(own.receive)
+        end(own, other)
+        with pytest.raises(ConnectionError):
+            frame.result(20)
 
 
 def test_what_was_sent_before_the_end_is_read_first():
@@ -122,9 +105,9 @@ def test_the_heartbeats_of_a_long_wait_fit_into_a_pipe_unread():
 
 
 def test_pipes_that_nobody_wanted_are_closed():
-    made = crossed()
-    numbers = [end.fileno() for one in made for end in (one._reads, one._writes)]
-    del made
+    pipes = crossed()
+    numbers = [end.fileno() for pair in pipes for end in (pair._reads, pair._writes)]
+    del pipes
     for number in numbers:
         with pytest.raises(OSError, match="Bad file descriptor"):
             os.fstat(number)

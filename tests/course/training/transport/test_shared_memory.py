@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 from contextlib import ExitStack, closing
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -13,7 +14,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course.training import train_in_turns
 from course.training.problems.mnist import mnist
 from course.training.transport import shared_memory
 from course.training.transport.layout import Layout
@@ -21,7 +21,7 @@ from course.training.transport.shared_memory import offer, open_offer
 from course.training.transport.wire import Channel
 from tests.course.training.forked import forked
 from tests.course.training.server.test_server import DTYPES, shapes
-from tests.helpers.shards_here import PROBLEM, SGD, connected, ended, shards, working
+from tests.helpers.shards_here import PROBLEM, check_it_is_the_plain_loop, connected, ended, shards, working
 from tests.helpers.shells import eventually
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this system has no memfd: tensors are sent")
@@ -37,23 +37,30 @@ def ends(stack, here="127.0.0.1"):
 def mappings():
     """The shared memory that this process still looks into."""
     gc.collect()
-    return [one.path for one in psutil.Process().memory_maps(grouped=False) if "memfd:course-training" in one.path]
+    paths = [mapping.path for mapping in psutil.Process().memory_maps(grouped=False)]
+    return [path for path in paths if "memfd:course-training" in path]
 
 
 @pytest.fixture
-def everything(monkeypatch):
-    """However small the tensors, they are shared; yields the answers to the offers."""
+def answers(monkeypatch):
+    """The answers to the offers of this test's workers."""
     answers = []
 
     def watched(*arguments):
         answers.append(open_offer(*arguments))
         return answers[-1]
 
-    monkeypatch.setattr(shared_memory, "LEAST", 0)
     monkeypatch.setattr("course.training.server.worker_service.open_offer", watched)
     yield answers
     answers.clear()
     assert mappings() == []
+
+
+@pytest.fixture
+def everything(answers, monkeypatch):
+    """However small the tensors, they are shared; the answers to the offers."""
+    monkeypatch.setattr(shared_memory, "LEAST", 0)
+    return answers
 
 
 @given(shapes=shapes, dtypes=st.lists(st.sampled_from(DTYPES), min_size=4, max_size=4), data=st.data())
@@ -83,33 +90,20 @@ def test_frames_are_the_same_whether_their_tensors_are_shared_or_sent(shapes, dt
         assert all(torch.equal(values[name], tensors[name]) for name in tensors)
 
 
+def test_the_digits_share_by_themselves_and_the_line_does_not(answers):
+    for problem, shared in ((mnist(), 1), (PROBLEM, 0)):
+        with shards(problem=problem, limit=3) as (addresses, _), connected(addresses) as client:
+            with working(addresses, problem=problem):
+                ended(client)
+        assert len(answers) == shared and None not in answers
+        answers.clear()
+
+
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize(("mode", "workers"), [("async", 1), ("sync", 3)])
 def test_a_training_in_shared_memory_is_the_plain_loop_bit_for_bit(count, mode, workers, everything):
-    with shards(count, mode=mode, workers=workers) as (addresses, _), connected(addresses) as client:
-        with working(addresses, workers):
-            ended(client)
-        parameters = client.parameters()
-    wanted = train_in_turns(PROBLEM, optimizer=SGD, mode=mode, workers=workers, total_steps=50).parameters
-    assert all(torch.equal(parameters[name], wanted[name]) for name in wanted)
+    check_it_is_the_plain_loop(count, mode=mode, workers=workers)
     assert len(everything) == count * workers and None not in everything
-
-
-def test_the_digits_share_by_themselves_and_the_line_does_not(monkeypatch):
-    answers = []
-    monkeypatch.setattr(
-        "course.training.server.worker_service.open_offer",
-        lambda *told: answers.append(open_offer(*told)) or answers[-1],
-    )
-    for problem, shared in ((mnist(), 1), (PROBLEM, 0)):
-        with (
-            shards(problem=problem, limit=3) as (addresses, _),
-            connected(addresses) as client,
-            working(addresses, problem=problem),
-        ):
-            ended(client)
-        assert len(answers) == shared and None not in answers
-        answers.clear()
 
 
 @pytest.mark.parametrize("lacking", ["memory", "the same address", "the system's call"])
@@ -131,10 +125,8 @@ def test_where_nothing_can_be_shared_tensors_are_sent(lacking, everything, monke
 
 
 def test_a_false_offer_is_left_alone(tmp_path, monkeypatch):
-    size, opened = 1 << 15, []
-    monkeypatch.setattr(
-        shared_memory, "open", lambda *told, **more: opened.append(told) or open(*told, **more), raising=False
-    )
+    size, spy = 1 << 15, Mock(side_effect=open)
+    monkeypatch.setattr(shared_memory, "open", spy, raising=False)
     with ExitStack() as stack:
         offered = stack.enter_context(closing(offer(size, ends(stack)[0])))
         plain = os.memfd_create("course-training", os.MFD_ALLOW_SEALING)  # whoever has it may shrink it
@@ -145,21 +137,14 @@ def test_a_false_offer_is_left_alone(tmp_path, monkeypatch):
         os.mkfifo(tmp_path / "pipe")
         pipe = os.open(tmp_path / "pipe", os.O_RDWR)
         stack.callback(os.close, pipe)
-        assert (
-            open_offer(offered.fields, size) is not None
-            and open_offer({**offered.fields, "number": plain}, size) is None
-        )
-        opened.clear()
-        for change in (
-            {"number": file.fileno()},
-            {"number": pipe},
-            {"number": 10**6},
-            {"number": "../../1/fd/0"},
-            {"number": 1e400},
-            {"process": -1},
-            {"process": None},
-        ):
-            assert open_offer({**offered.fields, **change}, size) is None and opened == [], change
+        assert open_offer(offered.fields, size) is not None
+        assert open_offer({**offered.fields, "number": plain}, size) is None
+        opened = spy.call_count
+        for number in (file.fileno(), pipe, 10**6, "../../1/fd/0", 1e400):
+            assert open_offer({**offered.fields, "number": number}, size) is None, number
+        for process in (-1, None):
+            assert open_offer({**offered.fields, "process": process}, size) is None, process
+        assert spy.call_count == opened, "none of these is even opened"
         reads, writes = offered.fields["pipes"]
         for pipes in ((file.fileno(), writes), (reads, file.fileno()), (pipe, writes), (reads, 10**6), (reads,), None):
             assert open_offer({**offered.fields, "pipes": pipes}, size) is None, pipes
@@ -200,8 +185,4 @@ def test_many_connections_leave_no_descriptor(everything):
             ended(client)
     everything.clear()
     gc.collect()
-    deadline = 100
-    while (len(os.listdir("/proc/self/fd")), threading.active_count()) > (before, threads) and deadline:
-        threading.Event().wait(0.05)
-        deadline -= 1
-    assert len(os.listdir("/proc/self/fd")) <= before
+    eventually(lambda: (len(os.listdir("/proc/self/fd")), threading.active_count()) <= (before, threads))

@@ -1,7 +1,6 @@
 """Bets in Python: what may be guessed, what is refused and how, and bundles that hold all and are always the same."""
 
 import base64
-import json
 import re
 
 import nbformat
@@ -10,19 +9,12 @@ import pytest
 from course import draw
 from course.widgets import Predict, Scorecard
 from notebooks.build import HERE, chapters
+from tests.course.widgets.page_of import data_of, html_of
 
 NUMBER = {"question": "How many?", "low": 0, "high": 6, "name": "01 six"}
 RUNGS = {**NUMBER, "each": ["one", "two", "three"], "log": True, "low": 0.1, "high": 100}
 LINE = {**NUMBER, "over": [1, 8, 100], "across": "workers", "name": "01 line"}
 CHOICE = {"question": "Where?", "choices": ["cpu", "gpu"], "name": "01 where"}
-
-
-def html(shown):
-    return shown._repr_mimebundle_()["text/html"]
-
-
-def data(shown):
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', html(shown), re.S)[1])
 
 
 def test_a_guess_is_kept_as_the_page_keeps_it():
@@ -31,11 +23,11 @@ def test_a_guess_is_kept_as_the_page_keeps_it():
     assert Predict(**RUNGS).commit({"three": 5}).guess == [None, None, 5]
     assert Predict(**LINE).commit({8: 5, 100: 1}).guess == [None, 5, 1]
     assert Predict(**CHOICE).commit("gpu").guess == "gpu"
-    assert data(Predict(**CHOICE).commit("gpu"))["guess"] == "gpu" and data(Predict(**NUMBER))["guess"] is None
+    assert data_of(Predict(**CHOICE).commit("gpu"))["guess"] == "gpu" and data_of(Predict(**NUMBER))["guess"] is None
 
 
 @pytest.mark.parametrize(
-    ("settings", "guess", "told"),
+    ("settings", "guess", "words"),
     [
         (NUMBER, 7, "7 is no number from 0 to 6"),
         (NUMBER, float("nan"), "nan is no number from 0 to 6"),
@@ -49,8 +41,8 @@ def test_a_guess_is_kept_as_the_page_keeps_it():
         (CHOICE, "tpu", "choose one of 'cpu', 'gpu'"),
     ],
 )
-def test_a_guess_that_the_page_would_not_take_is_refused_with_what_is_legal(settings, guess, told):
-    with pytest.raises(ValueError, match=f"'{settings['name']}': .*{told}"):
+def test_a_guess_that_the_page_would_not_take_is_refused_with_what_is_legal(settings, guess, words):
+    with pytest.raises(ValueError, match=f"'{settings['name']}': .*{words}"):
         Predict(**settings).commit(guess)
 
 
@@ -62,7 +54,7 @@ def test_a_second_guess_is_refused_and_the_same_again_is_none():
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "words"),
     [
         ({"name": "six"}, "begin with the chapter's two digits"),
         ({"name": "01 "}, "begin with the chapter's two digits"),
@@ -76,49 +68,49 @@ def test_a_second_guess_is_refused_and_the_same_again_is_none():
         ({"choices": ["alone"]}, "give two or more"),
     ],
 )
-def test_a_bet_that_cannot_be_is_refused(changed, told):
-    with pytest.raises(ValueError, match=told):
+def test_a_bet_that_cannot_be_is_refused(changed, words):
+    with pytest.raises(ValueError, match=words):
         Predict(**{**NUMBER, **changed})
 
 
 @pytest.mark.parametrize(
-    ("settings", "value", "told"),
+    ("settings", "value", "words"),
     [
         (NUMBER, "many", "'many' has no place on the axis"),
         (RUNGS, [0.0], "0.0 has no place on a log axis"),
         (CHOICE, "tpu", "one of 'cpu', 'gpu' is needed"),
     ],
 )
-def test_a_result_without_a_place_in_the_picture_is_refused(settings, value, told):
-    with pytest.raises(ValueError, match=told):
+def test_a_result_without_a_place_in_the_picture_is_refused(settings, value, words):
+    with pytest.raises(ValueError, match=words):
         Predict(**settings).reveal(value, "why")
 
 
 def test_an_answer_is_folded_and_holds_value_reason_and_what_belongs_to_it():
     bet = Predict(**NUMBER)
-    shown = html(bet.reveal(9, "Because <of> it.", shows=["a < b", draw.table(["n"], [[1]], "a table")]))
+    shown = html_of(bet.reveal(9, "Because <of> it.", shows=["a < b", draw.table(["n"], [[1]], "a table")]))
     assert re.search(r'<details class="answer"><summary>', shown) and " open" not in shown[: shown.index("</summary>")]
     assert "<pre>a &lt; b</pre>" in shown and "<table>" in shown
-    assert data(bet.answer)["value"] == [9] and data(bet.answer)["why"] == "Because <of> it."
+    assert data_of(bet.answer)["value"] == [9] and data_of(bet.answer)["why"] == "Because <of> it."
     assert str(bet.answer) == "How many? It was: 9. Because <of> it."
 
 
 def test_an_object_that_shows_itself_is_one_thing_even_if_it_can_be_counted():
     ladder = draw.Ladder("cells").climb("slow", 1e6)
-    assert "slow: 1.0 million cells a second" in html(Predict(**NUMBER).reveal(1, "so", shows=ladder))
+    assert "slow: 1.0 million cells a second" in html_of(Predict(**NUMBER).reveal(1, "so", shows=ladder))
 
     class Log(list):
         def _repr_html_(self):
             return "<b>three ops</b>"
 
-    assert "<b>three ops</b>" in html(Predict(**NUMBER).reveal(1, "so", shows=Log("abc")))
+    assert "<b>three ops</b>" in html_of(Predict(**NUMBER).reveal(1, "so", shows=Log("abc")))
 
 
 def test_a_card_has_each_bet_with_what_was_measured_and_stored():
     bets = [Predict(**NUMBER), Predict(**CHOICE).commit("cpu"), Predict(**LINE)]
     bets[0].reveal(3, "so", stored=4)
     bets[1].reveal("gpu", "so")
-    rows = data(Scorecard(*bets, challenge="beat it"))["bets"]
+    rows = data_of(Scorecard(*bets, challenge="beat it"))["bets"]
     assert [(row["value"], row["stored"], row["guess"]) for row in rows] == [
         ([3], [4], None),
         ("gpu", None, "cpu"),
@@ -136,15 +128,15 @@ def test_a_card_is_of_one_chapter():
 
 
 def test_the_same_bet_is_the_same_bytes_and_chapters_know_nothing_of_each_other():
-    first = html(Predict(**NUMBER))
+    first = html_of(Predict(**NUMBER))
     Predict(**{**NUMBER, "name": "02 six"}).commit(2)
     Predict(**NUMBER).commit(5).reveal(1, "so")
-    assert html(Predict(**NUMBER)) == first and html(Predict(**{**NUMBER, "name": "02 six"})) != first
+    assert html_of(Predict(**NUMBER)) == first and html_of(Predict(**{**NUMBER, "name": "02 six"})) != first
 
 
 @pytest.mark.parametrize("settings", [NUMBER, RUNGS, LINE, CHOICE])
 def test_without_scripts_a_still_asks_the_question_and_nothing_is_fetched(settings):
-    shown = html(Predict(**settings))
+    shown = html_of(Predict(**settings))
     still = base64.b64decode(re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', shown)[1]).decode()
     assert "Predict: " + settings["question"] in still and 'xmlns="http://www.w3.org/2000/svg"' in still
     assert not re.search(r"https?://", shown.replace("http://www.w3.org/", "")) and "None" not in repr(
@@ -154,14 +146,11 @@ def test_without_scripts_a_still_asks_the_question_and_nothing_is_fetched(settin
 
 def test_what_breaks_out_of_a_script_is_kept_in_it():
     bet = Predict(**{**NUMBER, "question": "Is </script><b>this</b> & that?"})
-    assert data(bet)["question"] == "Is </script><b>this</b> & that?"
-    assert "</script><b>" not in html(bet) and "&lt;/script&gt;" in html(bet.reveal(1, "so"))
+    assert data_of(bet)["question"] == "Is </script><b>this</b> & that?"
+    assert "</script><b>" not in html_of(bet) and "&lt;/script&gt;" in html_of(bet.reveal(1, "so"))
 
 
 # --- the chapters ----------------------------------------------------------------------------------------------------
-
-
-JSON = r'<script type="application/json">(.*?)</script>'
 
 
 def cells(chapter):
@@ -175,7 +164,7 @@ def pages(chapter):
 @pytest.mark.parametrize("chapter", chapters())
 def test_each_chapter_ends_with_a_card_of_all_its_bets_and_each_is_revealed(chapter):
     last = cells(chapter)[-1].source
-    made = re.findall(r"^(bet_\w+) = Predict\(", "\n".join(cell.source for cell in cells(chapter)), re.M)
-    assert 2 <= len(made) <= 6 and "Scorecard(" in last and all(f"{bet}," in last for bet in made)
-    card = next(json.loads(found[1]) for page in pages(chapter)[-1:] if (found := re.search(JSON, page, re.S)))
+    bets = re.findall(r"^(bet_\w+) = Predict\(", "\n".join(cell.source for cell in cells(chapter)), re.M)
+    assert 2 <= len(bets) <= 6 and "Scorecard(" in last and all(f"{bet}," in last for bet in bets)
+    card = data_of(pages(chapter)[-1])
     assert all(bet["value"] is not None and bet["name"].startswith(chapter[:2]) for bet in card["bets"])

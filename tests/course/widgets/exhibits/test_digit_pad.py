@@ -1,15 +1,13 @@
 """The digit pad: stored answers, what the page may ask, a server that is gone, and never an error in the cell."""
 
 import base64
-import json
-import re
 
 import numpy
 import pytest
 
 from course.widgets import DigitPad
 from modelserver.client import ServingError
-from tests.course.widgets.exhibits.line import Line
+from tests.course.widgets.page_of import Line, data_of, html_of
 
 NOWHERE = "http://127.0.0.1:9"  # the port of "discard": nobody listens
 IMAGES = numpy.zeros((2, 28, 28))
@@ -32,15 +30,11 @@ class Answering(DigitPad):
 @pytest.fixture
 def pad():
     made = Answering(NOWHERE, IMAGES, [1, 0])
-    made.html = made._repr_mimebundle_()["text/html"]
+    made.html = html_of(made)
     made.close()
     made._wire = Line()
     yield made
     made.close()
-
-
-def stored(html):
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', html, re.S)[1])
 
 
 def ink(image):
@@ -48,7 +42,7 @@ def ink(image):
 
 
 def test_stored_digits_lie_beside_their_answers_and_the_version_that_gave_them(pad):
-    data = stored(pad.html)
+    data = data_of(pad.html)
     assert [digit["label"] for digit in data["digits"]] == [1, 0]
     blank, (first, answer), second = data["grid"]
     assert first == {"ink": data["digits"][0]["ink"]} == {"ink": ink(IMAGES[0])}
@@ -59,37 +53,38 @@ def test_stored_digits_lie_beside_their_answers_and_the_version_that_gave_them(p
 
 def test_a_drawing_is_answered_with_its_number(pad):
     pad._heard(pad._wire, {"number": 7, "settings": {"ink": ink(numpy.ones((28, 28)))}}, [])
-    (told,) = pad._wire.said
-    assert told["number"] == 7 and told["answer"]["version"] == 3 and told["answer"]["probabilities"][1] == 0.82
-    assert told["answer"]["milliseconds"] >= 0 and pad.asked.shape == (1, 784) and (pad.asked == 1).all()
+    (message,) = pad._wire.sent
+    answer = message["answer"]
+    assert message["number"] == 7 and answer["version"] == 3 and answer["probabilities"][1] == 0.82
+    assert answer["milliseconds"] >= 0 and pad.asked.shape == (1, 784) and (pad.asked == 1).all()
 
 
 def test_python_puts_an_image_on_the_sheet_as_drawing_does(pad):
     pad.show(IMAGES[1])
-    (told,) = pad._wire.said
-    assert told["settings"]["ink"] == pad.ink == ink(IMAGES[1]) and told["answer"] == pad.result
+    (message,) = pad._wire.sent
+    assert message["settings"]["ink"] == pad.ink == ink(IMAGES[1]) and message["answer"] == pad.result
 
 
 def test_nonsense_on_the_sheet_is_said_and_not_asked_about(pad):
     asked = pad.asked
     for nonsense in ("not base64", ink(IMAGES[0])[:40], 7, None):
         pad._heard(pad._wire, {"number": 1, "settings": {"ink": nonsense}}, [])
-        assert pad._wire.said.pop()["wrong"]
+        assert pad._wire.sent.pop()["wrong"]
     assert pad.asked is asked
 
 
 def test_a_server_that_is_gone_is_said_to_be_and_the_stored_answers_stay(pad):
     pad.gone = True
     pad.show(IMAGES[1])
-    assert pad._wire.said[-1]["answer"] == {"wrong": "nothing is ready"}
-    assert stored(pad._repr_mimebundle_()["text/html"])["grid"][1][1]["version"] == 3
+    assert pad._wire.sent[-1]["answer"] == {"wrong": "nothing is ready"}
+    assert data_of(pad)["grid"][1][1]["version"] == 3
 
 
 def test_without_a_server_it_is_shown_all_the_same_and_says_so():
     pad = DigitPad(NOWHERE, IMAGES, [1, 0])
-    html = pad._repr_mimebundle_()["text/html"]
+    data = data_of(pad)
     assert "nothing at" in pad.problem and "No server answered" in repr(pad)
-    assert stored(html)["grid"] == [[{"ink": ""}, {}]] and "wrong" in pad.result
+    assert data["grid"] == [[{"ink": ""}, {}]] and "wrong" in pad.result
     pad.close()
     pad.close()
 
@@ -102,7 +97,7 @@ def certain_of(digit):
 def test_several_networks_are_asked_in_this_process_and_have_a_row_each():
     pad = DigitPad({"first": certain_of(3), "second": certain_of(8)}, IMAGES, [1, 0])
     assert repr(pad) == "DigitPad(Of a 1 first says 3, second says 8)" and "first says 3" in pad.static().alt
-    data = stored(pad._repr_mimebundle_()["text/html"])
+    data = data_of(pad)
     blank, (_, answer), _ = data["grid"]
     assert data["networks"] == ["first", "second"] == list(answer["each"]) and blank == [{"ink": ""}, {}]
     assert answer["each"]["second"][8] > 0.99 and sum(answer["each"]["second"]) == pytest.approx(1, abs=1e-3)

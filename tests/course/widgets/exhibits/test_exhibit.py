@@ -1,7 +1,5 @@
 """The base of every exhibit: state moves the page, the page moves the state, errors are said, work stops."""
 
-import json
-import re
 import subprocess
 import sys
 import threading
@@ -12,7 +10,7 @@ import traitlets
 from course import draw
 from course.progress_line import STATIC_TWINS
 from course.widgets.exhibits.exhibit import Exhibit
-from tests.course.widgets.exhibits.line import Line
+from tests.course.widgets.page_of import Line, data_of, html_of
 
 
 class Doubler(Exhibit):
@@ -80,11 +78,11 @@ def exhibit(request, go):
 def heard(exhibit, content):
     """Let the exhibit hear what a page says; returns what it answers, its work done."""
     line = exhibit.wait()._wire
-    line.said.clear()
+    line.sent.clear()
     exhibit._heard(line, content, [])
     if exhibit._thread is not None:
         exhibit._thread.join(60)
-    return line.said
+    return line.sent
 
 
 def settings(n, least=0):
@@ -98,25 +96,25 @@ def test_state_given_at_the_start_is_computed_and_shown(exhibit):
 
 def test_setting_a_trait_in_any_thread_tells_the_page(exhibit):
     line = exhibit.wait()._wire
-    line.said.clear()
+    line.sent.clear()
     thread = threading.Thread(target=setattr, args=(exhibit, "n", 9))
     thread.start()
     thread.join(60)
     assert exhibit.wait().result == 18
-    assert line.said[-1] == {"number": None, "settings": settings(9), "answer": {"twice": 18}}
+    assert line.sent[-1] == {"number": None, "settings": settings(9), "answer": {"twice": 18}}
 
 
 def test_several_parts_set_at_once_are_one_computation(exhibit):
     line = exhibit.wait()._wire
-    line.said.clear()
+    line.sent.clear()
     exhibit.update(least=4, n=5)
     exhibit.wait()
-    assert [message["settings"] for message in line.said if "answer" in message] == [settings(5, 4)]
+    assert [message["settings"] for message in line.sent if "answer" in message] == [settings(5, 4)]
 
 
 def test_a_page_that_asks_is_answered_with_its_number(exhibit):
-    told = heard(exhibit, {"number": 5, "settings": {"n": 4}})
-    assert told[-1] == {"number": 5, "settings": settings(4), "answer": {"twice": 8}} and exhibit.n == 4
+    answers = heard(exhibit, {"number": 5, "settings": {"n": 4}})
+    assert answers[-1] == {"number": 5, "settings": settings(4), "answer": {"twice": 8}} and exhibit.n == 4
     again = heard(exhibit, {"number": 6, "settings": {"n": 4}})
     assert again == [{"number": 6, "settings": settings(4), "answer": {"twice": 8}}]
 
@@ -127,8 +125,8 @@ def test_a_ping_is_answered_with_what_is_there(exhibit):
 
 def test_what_a_page_may_not_set_is_said_and_the_last_good_state_stays(exhibit):
     for wrong in ({"n": 101}, {"n": "x"}, {"m": 1}, {"least": 9, "n": 2}, {"n": None}):
-        (told,) = heard(exhibit, {"number": 1, "settings": wrong})
-        assert told["wrong"] and told["settings"] == exhibit.state() == settings(3)
+        (answer,) = heard(exhibit, {"number": 1, "settings": wrong})
+        assert answer["wrong"] and answer["settings"] == exhibit.state() == settings(3)
     assert exhibit.wait().result == 6
 
 
@@ -163,10 +161,6 @@ def test_an_engines_error_reaches_who_set_the_trait_and_the_state_goes_back(go):
     slow.close()
 
 
-def test_a_button_of_the_page_calls_the_method_that_it_may(exhibit):
-    assert heard(exhibit, {"do": "reset", "with": []})[-1]["answer"] == {"twice": 2} and exhibit.n == 1
-
-
 def test_only_the_newest_request_is_answered(go):
     go.clear()
     exhibit = SlowDoubler(n=1)
@@ -175,17 +169,14 @@ def test_only_the_newest_request_is_answered(go):
         exhibit.n = n
     go.set()
     assert exhibit.wait().result == 12
-    assert [message["answer"] for message in exhibit._wire.said if "answer" in message] == [{"twice": 12}]
+    assert [message["answer"] for message in exhibit._wire.sent if "answer" in message] == [{"twice": 12}]
     exhibit.close()
 
 
-def test_a_press_is_said_to_be_heard_before_it_is_done(go):
-    exhibit = Doubler(n=3)
-    exhibit._wire = line = Line()
-    exhibit._heard(line, {"do": "reset", "with": []}, [])
-    assert line.said[0] == {"heard": "reset"} and line.said[-1]["answer"] == {"twice": 2}
-    exhibit._heard(line, {"do": "erase", "with": []}, [])
-    assert {"heard": "erase"} not in line.said
+def test_a_button_of_the_page_calls_the_method_that_it_may_and_is_first_said_to_be_heard(exhibit):
+    answers = heard(exhibit, {"do": "reset", "with": []})
+    assert answers[0] == {"heard": "reset"} and answers[-1]["answer"] == {"twice": 2} and exhibit.n == 1
+    assert heard(exhibit, {"do": "erase", "with": []}) == []
 
 
 def test_work_in_the_background_stops_when_asked_and_the_last_result_stays(go):
@@ -195,7 +186,7 @@ def test_work_in_the_background_stops_when_asked_and_the_last_result_stays(go):
     exhibit.n = 2
     exhibit._heard(line, {"do": "stop", "with": []}, [])
     assert exhibit.wait().result == 2
-    assert [sorted(message) for message in line.said] == [
+    assert [sorted(message) for message in line.sent] == [
         ["busy", "number", "settings"],
         ["heard"],
         ["number", "settings", "stopped"],
@@ -210,18 +201,18 @@ def test_what_is_stored_is_the_grid_in_the_same_bytes_each_time_and_live_each_ha
     exhibit._wire = None
     live = key(exhibit), key(type(exhibit)(n=3).wait())
     monkeypatch.setenv(STATIC_TWINS, "1")
-    html = exhibit.wait()._repr_mimebundle_()["text/html"]
-    assert html == type(exhibit)(n=3)._repr_mimebundle_()["text/html"] and "<p>6</p>" in html
-    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', html, re.S)[1])
+    html = html_of(exhibit.wait())
+    assert html == html_of(type(exhibit)(n=3)) and "<p>6</p>" in html
+    data = data_of(html)
     assert data["settings"] == settings(3) and data["grid"] == [[{"n": 1}, {"twice": 2}], [{"n": 2}, {"twice": 4}]]
     assert len({*live, data["key"]}) == 3 and all(name.startswith(data["key"] + "-") for name in live)
 
 
 def key(exhibit):
     """Return the name in the page, and close the exhibit's line again."""
-    html = exhibit._repr_mimebundle_()["text/html"]
+    name = data_of(exhibit)["key"]
     exhibit.close()
-    return re.search(r'data-exhibit="([^"]+)"', html)[1]
+    return name
 
 
 def test_a_readers_cell_does_not_wait_for_work_in_the_background_and_a_stored_one_does(go, monkeypatch):

@@ -9,10 +9,7 @@ from course.widgets import Predict, RequestDots, SliceMean
 from course.widgets.exhibits import give
 from course.widgets.exhibits.page_files import LOADER, PageFile, carried_in, files_needed, files_of, with_one_copy
 from notebooks.build import HERE, chapters
-
-
-def shown(exhibit):
-    return exhibit._repr_mimebundle_()["text/html"]
+from tests.course.widgets.page_of import html_of
 
 
 @pytest.fixture
@@ -22,7 +19,7 @@ def stored(monkeypatch):
 
 @pytest.mark.usefixtures("stored")
 def test_of_several_outputs_the_first_that_needs_a_file_carries_it_and_no_other():
-    pages = [shown(RequestDots()), shown(SliceMean()), shown(RequestDots(rate=200))]
+    pages = [html_of(RequestDots()), html_of(SliceMean()), html_of(RequestDots(rate=200))]
     carried = set()
     once = [with_one_copy(page, carried) for page in pages]
     lists = [carried_in(page) for page in once]
@@ -37,7 +34,7 @@ def test_of_several_outputs_the_first_that_needs_a_file_carries_it_and_no_other(
 
 @pytest.mark.usefixtures("stored")
 def test_an_output_that_carries_an_older_version_of_a_file_gets_the_present_one():
-    page = shown(SliceMean())
+    page = html_of(SliceMean())
     (own,) = files_of("slice_mean.js", room="course.widgets")
     older = page.replace(own.label, "widgets/slice_mean.js#00000000").replace(own.text, "export const draw = 1;")
     assert with_one_copy(older, set()) == page != older
@@ -61,7 +58,7 @@ def cell(monkeypatch):
     def show(exhibit, cell, message="1", deleted=()):
         about = {"cellId": cell, "deletedCells": list(deleted)} if cell else {}
         monkeypatch.setattr(give, "_request", lambda: {"header": {"msg_id": message}, "metadata": about})
-        return carried_in(shown(exhibit))
+        return carried_in(html_of(exhibit))
 
     show.opened = opened
     return show

@@ -1,11 +1,9 @@
 """The exhibit of requests: its words are those of the simulation, whatever the settings."""
 
-import json
-import re
-
 import pytest
 
 from course.widgets import RequestDots
+from tests.course.widgets.page_of import data_of
 
 
 def test_it_says_what_the_simulation_finds_and_that_it_is_one():
@@ -23,8 +21,7 @@ def test_too_many_for_a_short_queue_are_refused_and_for_a_long_one_late():
 
 
 def test_a_setting_that_is_no_stop_of_its_slider_becomes_one():
-    html = RequestDots(rate=321, largest=5, queue=7, deadline=33)._repr_mimebundle_()["text/html"]
-    stops = json.loads(re.search(r'<script type="application/json">(.*?)</script>', html, re.S)[1])["stops"]
+    stops = data_of(RequestDots(rate=321, largest=5, queue=7, deadline=33))["stops"]
     assert 321 in stops["rate"] and 5 in stops["largest"] and 7 in stops["queue"] and 33 in stops["deadline"]
     assert stops["deadline"][-1] is None and stops["rate"] == sorted(stops["rate"])
 

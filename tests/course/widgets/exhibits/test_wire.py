@@ -9,7 +9,7 @@ from course.widgets.exhibits.wire import Wire
 class Comm(BaseComm):
     """One that sends nothing, as ipykernel before 7.4 has."""
 
-    def publish_msg(self, *given, **named):
+    def publish_msg(self, *arguments, **settings):
         """Send nothing."""
 
 
@@ -27,25 +27,16 @@ class Otherwise(Comm):
         return "the cell's"
 
 
-@pytest.fixture
-def wire():
-    made = Wire(key="a")
-    yield made
-    made.close()
-
-
-def test_the_page_is_heard_where_it_asked_to_be(wire):
-    wire.comm = Routed()
-    assert wire.listen_while_a_cell_runs() is True
-    assert wire.comm._reply_subshell_for({}, "its own") == "its own"
-
-
-def test_a_comm_without_a_route_is_left_as_it_is(wire):
-    wire.comm = Comm()
-    assert wire.listen_while_a_cell_runs() is True and not hasattr(wire.comm, "_reply_subshell_for")
-
-
-def test_a_route_of_another_kind_is_left_as_it_is_and_nothing_fails(wire):
-    wire.comm = Otherwise()
-    assert wire.listen_while_a_cell_runs() is False
-    assert wire.comm._reply_subshell_for("a message") == "the cell's"
+@pytest.mark.parametrize(
+    ("comm", "is_heard", "question", "route"),
+    [(Routed, True, ({}, "its own"), "its own"), (Comm, True, None, None), (Otherwise, False, ({},), "the cell's")],
+)
+def test_the_page_is_heard_where_it_asked_to_be_and_a_route_of_another_kind_is_left_as_it_is(
+    comm, is_heard, question, route
+):
+    wire = Wire(key="a")
+    wire.comm = comm()
+    assert wire.listen_while_a_cell_runs() is is_heard
+    assert hasattr(wire.comm, "_reply_subshell_for") == (question is not None)
+    assert question is None or wire.comm._reply_subshell_for(*question) == route
+    wire.close()

@@ -115,9 +115,9 @@ def in_place_functions_and_straight_gradients():
 
     device = gpu()
     weight = drawn(3, 3, device=device).requires_grad_()
-    made = Rounded.apply(weight * 4) / 4
-    made.square().sum().backward()
-    return made, weight.grad
+    output = Rounded.apply(weight * 4) / 4
+    output.square().sum().backward()
+    return output, weight.grad
 
 
 @program
@@ -143,11 +143,11 @@ def weights_that_are_symmetric_or_orthogonal():
 
 
 @program
-def spectral_norms_by_power_iteration():
+def weights_that_are_normalised():
     device = gpu()
     torch.manual_seed(3)
-    layer = parametrizations.spectral_norm(nn.Conv2d(1, 3, 3))
-    model, x = nn.Sequential(layer, nn.Flatten(), nn.Linear(12, 1)).to(device), drawn(2, 1, 4, 4, device=device)
+    layer, last = parametrizations.spectral_norm(nn.Conv2d(1, 3, 3)), parametrizations.weight_norm(nn.Linear(12, 1))
+    model, x = nn.Sequential(layer, nn.Flatten(), last).to(device), drawn(2, 1, 4, 4, device=device)
     losses = train(model, lambda m: m(x).square().mean())
     return losses, torch.linalg.matrix_norm(layer.weight.flatten(1), 2), layer.eval().weight
 
@@ -213,33 +213,35 @@ def scripted_and_traced_by_example():
 
 @program
 def hooks_change_what_passes():
-    device, seen = gpu(), []
+    device, norms = gpu(), []
     model = nn.Sequential(nn.Linear(3, 3), nn.Sigmoid(), nn.Linear(3, 1)).to(device)
     model[0].register_forward_pre_hook(lambda m, args: (args[0] * 2,))
-    model[1].register_forward_hook(lambda m, args, kwargs, made: made.clamp(max=0.7), with_kwargs=True)
-    model[1].register_full_backward_pre_hook(lambda m, made: (made[0] * 0.5,))
-    model[2].register_full_backward_hook(lambda m, given, made: seen.append([given[0].norm(), made[0].norm()]))
+    model[1].register_forward_hook(lambda m, args, kwargs, output: output.clamp(max=0.7), with_kwargs=True)
+    model[1].register_full_backward_pre_hook(lambda m, output: (output[0] * 0.5,))
+    model[2].register_full_backward_hook(lambda m, inputs, output: norms.append([inputs[0].norm(), output[0].norm()]))
     model.register_state_dict_post_hook(lambda m, state, prefix, local: state.update(extra=torch.ones(1)))
     x = drawn(2, 3, device=device).requires_grad_()
     handle = x.register_hook(lambda gradient: gradient.clamp(-0.01, 0.01))
     model(x).sum().backward()
     handle.remove()
-    return x.grad, seen, sorted(model.state_dict())[0] == "0.bias", model.state_dict()["extra"]
+    return x.grad, norms, sorted(model.state_dict())[0] == "0.bias", model.state_dict()["extra"]
 
 
 @program
 def what_is_saved_is_kept_smaller():
-    device, kept = gpu(), []
+    device, sizes = gpu(), []
 
     def pack(x):
-        kept.append(x.numel())
+        sizes.append(x.numel())
         return x.device, x.to(torch.bfloat16).cpu()
 
     model, x = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1)).to(device), drawn(4, 3, device=device)
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda packed: packed[1].to(packed[0]).float()):
         loss = model(x).square().sum()
-    loss.backward()
-    return model[0].weight.grad, kept
+    with torch.autograd.graph.save_on_cpu():
+        again = model(x).square().sum()
+    (loss + again).backward()
+    return model[0].weight.grad, sizes
 
 
 @program
@@ -257,9 +259,9 @@ def calls_and_ops_are_counted_by_modes():
     calls, ops, device = [], [], gpu()
     x = drawn(3, 3, device=device).requires_grad_()
     with Calls():
-        made = torch.softmax(x @ x, -1).sum()
+        output = torch.softmax(x @ x, -1).sum()
     with Ops():
-        made.backward()
+        output.backward()
         x.detach().mul(2)
     return x.grad, calls.count("softmax"), ops.count("aten.mul.Tensor") > 0, any("softmax" in op for op in ops)
 

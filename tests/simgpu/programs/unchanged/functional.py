@@ -25,29 +25,6 @@ from tests.simgpu.programs.harness import drawn, gpu, program, train
 
 
 @program
-def learning_to_learn_by_gradients_through_steps():
-    device = gpu()
-    model = nn.Sequential(nn.Linear(1, 6), nn.Tanh(), nn.Linear(6, 1)).to(device)
-    outer, found = torch.optim.Adam(model.parameters(), lr=0.01), []
-    x, phases = torch.linspace(-2, 2, 8).view(-1, 1).to(device), torch.rand(3).to(device)
-    for _ in range(2):
-        total = 0
-        for phase in phases:
-            y = torch.sin(x + phase)
-            fast = dict(model.named_parameters())
-            for _ in range(2):
-                loss = F.mse_loss(functional_call(model, fast, (x[::2],)), y[::2])
-                slopes = torch.autograd.grad(loss, list(fast.values()), create_graph=True)
-                fast = {name: p - 0.1 * g for (name, p), g in zip(fast.items(), slopes, strict=True)}
-            total = total + F.mse_loss(functional_call(model, fast, (x[1::2],)), y[1::2])
-        outer.zero_grad()
-        total.backward()
-        outer.step()
-        found.append(total.item())
-    return found, model[0].weight.grad
-
-
-@program
 def learning_to_learn_over_tasks_at_once():
     device = gpu()
     net = nn.Linear(2, 1).to(device)
@@ -66,58 +43,18 @@ def learning_to_learn_over_tasks_at_once():
 
 
 @program
-def clipped_gradients_of_each_sample_with_noise():
-    device = gpu()
-    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(32, 3)).to(device)
-    x, y, noise = drawn(4, 1, 6, 6, device=device), torch.arange(4).to(device) % 3, torch.Generator().manual_seed(3)
-    params = {name: p.detach() for name, p in model.named_parameters()}
-
-    def loss(params, x, y):
-        return F.cross_entropy(functional_call(model, params, (x.unsqueeze(0),)), y.unsqueeze(0))
-
-    each = vmap(grad(loss), in_dims=(None, 0, 0))(params, x, y)
-    norms = torch.stack([g.flatten(1).norm(dim=1) for g in each.values()]).norm(dim=0)
-    factor = (1.0 / (norms + 1e-6)).clamp(max=1.0)
-    summed = {name: torch.einsum("i,i...->...", factor, g) for name, g in each.items()}
-    private = {name: g + 0.1 * torch.randn(g.shape, generator=noise).to(device) for name, g in summed.items()}
-    return norms, private
-
-
-@program
 def a_committee_of_networks_at_once():
     device = gpu()
     models = [nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).to(device) for _ in range(4)]
     params, buffers = stack_module_state(models)
     base, x = copy.deepcopy(models[0]).to("meta"), drawn(5, 3, device=device)
 
-    def one(params, buffers, x):
+    def called(params, buffers, x):
         return functional_call(base, (params, buffers), (x,))
 
-    made = vmap(one, in_dims=(0, 0, None))(params, buffers, x)
-    assert torch.allclose(made, torch.stack([model(x) for model in models]), atol=1e-5)
-    return made, made.softmax(-1).var(0)
-
-
-@program
-def tangent_kernels_in_two_ways():
-    device = gpu()
-    net = nn.Sequential(nn.Linear(2, 5), nn.Tanh(), nn.Linear(5, 1)).to(device)
-    params = {name: p.detach() for name, p in net.named_parameters()}
-    one, other = drawn(3, 2, device=device), drawn(2, 2, device=device)
-
-    def single(params, x):
-        return functional_call(net, params, (x.unsqueeze(0),)).squeeze(0)
-
-    left, right = (vmap(jacrev(single), (None, 0))(params, x).values() for x in (one, other))
-    by_rows = sum(torch.einsum("Naf,Mbf->NMab", a.flatten(2), b.flatten(2)) for a, b in zip(left, right, strict=True))
-
-    def of_pair(x, y):
-        def back(v):
-            return jvp(lambda p: single(p, x), (params,), vjp(lambda p: single(p, y), params)[1](v))[1]
-
-        return vmap(back)(torch.eye(1, device=device))
-
-    return by_rows, vmap(vmap(of_pair, (None, 0)), (0, None))(one, other)
+    outputs = vmap(called, in_dims=(0, 0, None))(params, buffers, x)
+    assert torch.allclose(outputs, torch.stack([model(x) for model in models]), atol=1e-5)
+    return outputs, outputs.softmax(-1).var(0)
 
 
 @program
@@ -129,7 +66,7 @@ def derivatives_in_every_direction():
         return torch.stack([x[0] * x[1] * x[2], x.sin().sum(), (x**3).sum()])
 
     value, slope = jvp(f, (x,), (v,))
-    made, back = vjp(f, x)
+    outputs, back = vjp(f, x)
     straight = linearize(f, x)[1](v)
     curved = jvp(grad(lambda x: f(x).sum()), (x,), (v,))[1]
     return value, slope, back(v)[0], straight, curved, jacfwd(f)(x), jacrev(f, chunk_size=2)(x), hessian(
@@ -146,8 +83,8 @@ def numbers_that_carry_their_derivative():
         for name, p in list(layer.named_parameters()):
             delattr(layer, name)
             setattr(layer, name, forward.make_dual(p, tangents[name]))
-        made = torch.tanh(layer(x))
-        value, slope = forward.unpack_dual(made)
+        outputs = torch.tanh(layer(x))
+        value, slope = forward.unpack_dual(outputs)
     return value, slope
 
 
@@ -165,24 +102,6 @@ def matrices_of_derivatives_the_older_way():
         a.jvp(lambda x: x**2, x, v)[1], a.vjp(f, x, torch.tensor(2.0, device=device))[1],
         a.jacobian(lambda x, y: x * y, (x, v), vectorize=True)[0],
     ]  # fmt: skip
-
-
-@program
-def a_physical_law_is_learned():
-    device = gpu()
-    net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1)).to(device)
-    at, optimiser, found = torch.rand(6, 2).to(device), torch.optim.Adam(net.parameters(), lr=0.01), []
-    for _ in range(2):
-        xt = at.clone().requires_grad_()
-        u = net(xt)
-        first = torch.autograd.grad(u, xt, torch.ones_like(u), create_graph=True)[0]
-        second = torch.autograd.grad(first[:, 0], xt, torch.ones_like(first[:, 0]), create_graph=True)[0][:, 0]
-        loss = (first[:, 1] - 0.1 * second).square().mean() + (u[:1] - 1).square().sum()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        found.append(loss)
-    return found
 
 
 @program
@@ -210,9 +129,9 @@ def a_fixed_point_is_differentiated():
     device = gpu()
     weight = (torch.eye(3) * 0.3).to(device).requires_grad_()
     x = drawn(2, 3, device=device).requires_grad_()
-    made = Fixed.apply(weight, x)
-    made.square().sum().backward()
-    return made, weight.grad, x.grad
+    outputs = Fixed.apply(weight, x)
+    outputs.square().sum().backward()
+    return outputs, weight.grad, x.grad
 
 
 @program
@@ -253,12 +172,12 @@ def dropout_is_the_same_when_recomputed():
     device = gpu()
     model, x = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2)).to(device), drawn(3, 4, device=device)
     plain, again = [], []
-    for found, run in ((plain, lambda: model(x)), (again, lambda: checkpoint(model, x, use_reentrant=False))):
+    for gradients, run in ((plain, lambda: model(x)), (again, lambda: checkpoint(model, x, use_reentrant=False))):
         torch.manual_seed(11)
         model.zero_grad()
         run().square().sum().backward()
-        found.extend(p.grad.clone() for p in model.parameters())
-    assert all(torch.equal(one, other) for one, other in zip(plain, again, strict=True))
+        gradients.extend(p.grad.clone() for p in model.parameters())
+    assert all(torch.equal(*pair) for pair in zip(plain, again, strict=True))
     return again
 
 

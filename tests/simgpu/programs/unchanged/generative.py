@@ -3,7 +3,7 @@
 import math
 
 import torch
-from torch import distributions, nn
+from torch import nn
 from torch.nn import functional as F
 
 from tests.simgpu.programs.harness import drawn, gpu, program, train
@@ -58,7 +58,7 @@ def convolutional_adversaries():
     make.apply(weights_init), judge.apply(weights_init)
     make, judge, criterion = make.to(device), judge.to(device), nn.BCELoss()
     makes, judges = (torch.optim.Adam(m.parameters(), lr=2e-4, betas=(0.5, 0.999)) for m in (make, judge))
-    real, found = drawn(4, 1, 8, 8, device=device), []
+    real, losses = drawn(4, 1, 8, 8, device=device), []
     for step in range(2):
         label = torch.full((4,), 1.0, dtype=torch.float, device=device)
         judge.zero_grad()
@@ -74,36 +74,36 @@ def convolutional_adversaries():
         fooled = criterion(judge(fake).view(-1), label)
         fooled.backward()
         makes.step()
-        found += [right.item() + wrong.item(), fooled.mean().item()]
-    return found, make(noise[5].to(device)).detach().cpu()
+        losses += [right.item() + wrong.item(), fooled.mean().item()]
+    return losses, make(noise[5].to(device)).detach().cpu()
 
 
 @program
 def adversaries_with_a_penalised_slope():
-    device, one, mone = gpu(), torch.tensor(1.0), torch.tensor(-1.0)
+    device, plus, minus = gpu(), torch.tensor(1.0), torch.tensor(-1.0)
     make, judge = nn.Linear(2, 3).to(device), nn.Sequential(nn.Linear(3, 6), nn.ELU(), nn.Linear(6, 1)).to(device)
     if torch.cuda.is_available():
-        one, mone = one.cuda(), mone.cuda()
-    optimiser, found = torch.optim.RMSprop(judge.parameters(), lr=0.01), []
+        plus, minus = plus.cuda(), minus.cuda()
+    optimiser, losses = torch.optim.RMSprop(judge.parameters(), lr=0.01), []
     real, noise, share = drawn(5, 3, device=device), drawn(5, 2, device=device), torch.rand(5, 1)
     for _ in range(2):
         judge.zero_grad()
         right = judge(real).mean()
-        right.backward(mone)
+        right.backward(minus)
         fake = make(noise).detach()
         wrong = judge(fake).mean()
-        wrong.backward(one)
+        wrong.backward(plus)
         between = torch.autograd.Variable((share.to(device) * real + (1 - share.to(device)) * fake), requires_grad=True)
-        made = judge(between)
+        scores = judge(between)
         slope = torch.autograd.grad(
-            outputs=made, inputs=between, grad_outputs=torch.ones(made.size(), device=device), create_graph=True,
+            outputs=scores, inputs=between, grad_outputs=torch.ones(scores.size(), device=device), create_graph=True,
             retain_graph=True, only_inputs=True,
         )[0]  # fmt: skip
         penalty = ((slope.norm(2, dim=1) - 1) ** 2).mean() * 10
         penalty.backward()
         optimiser.step()
-        found += [wrong - right + penalty, right - wrong]
-    return found
+        losses += [wrong - right + penalty, right - wrong]
+    return losses
 
 
 @program
@@ -111,8 +111,8 @@ def diffusion_is_trained_and_sampled():
     device, steps = gpu(), 5
     beta = torch.linspace(1e-2, 0.2, steps, device=device)
     alpha = 1.0 - beta
-    kept = torch.cumprod(alpha, dim=0)
-    before = F.pad(kept[:-1], (1, 0), value=1.0)
+    signal = torch.cumprod(alpha, dim=0)
+    before = F.pad(signal[:-1], (1, 0), value=1.0)
     rates = torch.exp(torch.arange(4, device=device) * -(math.log(10000) / 3))
 
     class Denoiser(nn.Module):
@@ -129,7 +129,7 @@ def diffusion_is_trained_and_sampled():
     noise, t = drawn(6, 2, device=device), (torch.arange(6) % steps).to(device).long()
 
     def loss(m):
-        share = kept.gather(-1, t).reshape(-1, 1)
+        share = signal.gather(-1, t).reshape(-1, 1)
         return F.smooth_l1_loss(m(share.sqrt() * x + (1 - share).sqrt() * noise, t), noise)
 
     losses = train(model, loss, optimiser=torch.optim.Adam)
@@ -138,42 +138,12 @@ def diffusion_is_trained_and_sampled():
         image = torch.randn((3, 2), device=device, generator=chance)
         for i in reversed(range(steps)):
             when = torch.full((3,), i, device=device, dtype=torch.long)
-            mean = (image - beta[i] * model(image, when) / torch.sqrt(1 - kept[i])) / torch.sqrt(alpha[i])
+            mean = (image - beta[i] * model(image, when) / torch.sqrt(1 - signal[i])) / torch.sqrt(alpha[i])
             if i:
-                spread = beta[i] * (1 - before[i]) / (1 - kept[i])
+                spread = beta[i] * (1 - before[i]) / (1 - signal[i])
                 mean = mean + spread.sqrt() * torch.randn(image.shape, device=device, generator=chance)
             image = mean
     return losses, image
-
-
-@program
-def flow_of_coupled_halves():
-    class Coupling(nn.Module):
-        def __init__(self, mask):
-            super().__init__()
-            self.register_buffer("mask", mask)
-            self.scale = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 4), nn.Tanh())
-            self.shift = nn.Sequential(nn.Linear(4, 8), nn.Softplus(), nn.Linear(8, 4))
-
-        def forward(self, x):
-            kept = x * self.mask
-            s, t = self.scale(kept) * (1 - self.mask), self.shift(kept) * (1 - self.mask)
-            return kept + (1 - self.mask) * (x * s.exp() + t), s.sum(-1)
-
-    device = gpu()
-    mask = torch.tensor([1.0, 0, 1, 0])
-    model = nn.ModuleList([Coupling(mask), Coupling(1 - mask)]).to(device)
-    base = distributions.MultivariateNormal(torch.zeros(4, device=device), torch.eye(4, device=device))
-    x = drawn(8, 4, device=device)
-
-    def loss(m):
-        z, total = x, 0
-        for layer in m:
-            z, log = layer(z)
-            total = total + log
-        return -(base.log_prob(z) + total).mean()
-
-    return train(model, loss, optimiser=torch.optim.Adam)
 
 
 @program
@@ -200,79 +170,3 @@ def pixels_one_after_the_other():
             for j in range(3):
                 line[:, :, i, j] = model(line)[:, :, i, j].softmax(1).argmax(1, keepdim=True).float() / 3
     return losses, line
-
-
-@program
-def energies_and_langevin_chains():
-    device = gpu()
-    energy = nn.Sequential(nn.Linear(2, 8), nn.SiLU(), nn.Linear(8, 1)).to(device)
-    start, noise, real = drawn(5, 2, device=device), torch.randn(4, 5, 2).to(device), drawn(5, 2, device=device) + 2
-
-    def loss(m):
-        x = start.clone().requires_grad_(True)
-        for step in range(4):
-            (slope,) = torch.autograd.grad(m(x).sum(), x)
-            x = (x - 0.1 * slope + 0.02 * noise[step]).detach().requires_grad_(True)
-        return m(real).mean() - m(x.detach()).mean() + 0.1 * (m(real) ** 2).mean()
-
-    return train(energy, loss, optimiser=torch.optim.Adam)
-
-
-@program
-def scores_are_matched():
-    device = gpu()
-    net = nn.Sequential(nn.Linear(2, 8), nn.Softplus(), nn.Linear(8, 2)).to(device)
-    x = drawn(4, 2, device=device)
-
-    def loss(m):
-        at = x.clone().requires_grad_(True)
-        score, trace = m(at), 0
-        for index in range(2):
-            (row,) = torch.autograd.grad(score[:, index].sum(), at, create_graph=True)
-            trace = trace + row[:, index]
-        return (trace + 0.5 * score.pow(2).sum(1)).mean()
-
-    return train(net, loss, optimiser=torch.optim.Adam)
-
-
-@program
-def boltzmann_machine_by_contrastive_divergence():
-    device = gpu()
-    weight, seen, hidden = drawn(6, 4, device=device) * 0.1, torch.zeros(6, device=device), torch.zeros(4).to(device)
-    data, uniform, errors = (drawn(5, 6, device=device) > 0).float(), torch.rand(3, 5, 4), []
-    for step in range(3):
-        up = torch.sigmoid(data @ weight + hidden)
-        state = (uniform[step].to(device) < up).float()
-        down = torch.sigmoid(state @ weight.T + seen)
-        again = torch.sigmoid(F.linear(down, weight.t(), hidden))
-        weight.add_(data.t().mm(up) - down.t().mm(again), alpha=0.1 / len(data))
-        seen += 0.1 * (data - down).mean(0)
-        hidden.add_((up - again).mean(0).mul_(0.1))
-        errors.append(torch.norm(data - down, p="fro"))
-    return errors, weight
-
-
-@program
-def flow_along_straight_lines():
-    device = gpu()
-    net = nn.Sequential(nn.Linear(3, 8), nn.GELU(), nn.Linear(8, 2)).to(device)
-    start, end, t = drawn(8, 2, device=device), drawn(8, 2, device=device) * 0.3 + 1, torch.rand(8, 1).to(device)
-    losses = train(net, lambda m: F.mse_loss(m(torch.cat([torch.lerp(start, end, t), t], 1)), end - start))
-    x = start
-    with torch.no_grad():
-        for when in torch.linspace(0, 1, 5).tolist()[:-1]:
-            half = x + 0.125 * net(torch.hstack([x, x.new_full((8, 1), when)]))
-            x = x + 0.25 * net(torch.hstack([half, torch.full_like(x[:, :1], when + 0.125)]))
-    return losses, x
-
-
-@program
-def classes_are_asked_for():
-    device = gpu()
-    table, make = nn.Embedding(3, 3), nn.Sequential(nn.Linear(5, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 2))
-    model = nn.ModuleList([table, make]).to(device)
-    y = torch.tensor([0, 1, 2, 1]).to(device)
-    noise, wanted = drawn(4, 2, device=device), drawn(4, 2, device=device)
-    losses = train(model, lambda m: F.mse_loss(m[1](torch.cat((m[0](y), noise), -1)), wanted))
-    model.eval()
-    return losses, model[1](torch.cat((model[0](y), noise), -1)), model[1][1].running_mean

@@ -12,8 +12,8 @@ LETTERS = "the cat sat on the mat"
 
 def encoded(text=LETTERS):
     """Return the text as numbers, and how many letters there are."""
-    known = sorted(set(text))
-    return torch.tensor([known.index(letter) for letter in text]), len(known)
+    alphabet = sorted(set(text))
+    return torch.tensor([alphabet.index(letter) for letter in text]), len(alphabet)
 
 
 class Block(nn.Module):
@@ -25,15 +25,15 @@ class Block(nn.Module):
         self.first, self.second = nn.LayerNorm(width), nn.RMSNorm(width)
         self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.SiLU(), nn.Linear(2 * width, width))
 
-    def forward(self, x, kept=None):
+    def forward(self, x, cache=None):
         batch, length, width = x.shape
         q, k, v = (
             part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.qkv(self.first(x)).split(width, 2)
         )
-        if kept is not None:
-            k, v = (torch.cat([old, new], 2) for old, new in zip(kept, (k, v), strict=True))
-        seen = F.scaled_dot_product_attention(q, k, v, is_causal=kept is None)
-        x = x + self.out(seen.transpose(1, 2).reshape(batch, length, width))
+        if cache is not None:
+            k, v = (torch.cat([old, new], 2) for old, new in zip(cache, (k, v), strict=True))
+        context = F.scaled_dot_product_attention(q, k, v, is_causal=cache is None)
+        x = x + self.out(context.transpose(1, 2).reshape(batch, length, width))
         return x + self.mlp(self.second(x)), (k, v)
 
 
@@ -47,12 +47,12 @@ class LanguageModel(nn.Module):
         self.head = nn.Linear(width, letters, bias=False)
         self.head.weight = self.table.weight
 
-    def forward(self, text, kept=None):
-        x, made = self.table(text), []
+    def forward(self, text, cache=None):
+        x, output = self.table(text), []
         for index, block in enumerate(self.blocks):
-            x, keys = block(x, None if kept is None else kept[index])
-            made.append(keys)
-        return self.head(x), made
+            x, keys = block(x, None if cache is None else cache[index])
+            output.append(keys)
+        return self.head(x), output
 
 
 @program
@@ -105,9 +105,9 @@ def gpt_keeps_its_keys_and_samples_by_nucleus():
     device = gpu()
     text, letters = encoded()
     model = LanguageModel(letters).eval().to(device)
-    token, kept, found = text[None, :1].to(device), None, []
+    token, cache, tokens = text[None, :1].to(device), None, []
     uniform = torch.rand(6)
-    scores, kept = model(token)
+    scores, cache = model(token)
     for u in uniform:
         odds, order = scores[:, -1].softmax(-1).sort(descending=True)
         total = odds.cumsum(-1)
@@ -115,28 +115,9 @@ def gpt_keeps_its_keys_and_samples_by_nucleus():
         odds /= odds.sum(-1, keepdim=True)
         place = torch.searchsorted(odds.cumsum(-1), u.to(device).expand(1, 1)).clamp_(max=letters - 1)
         token = order.gather(-1, place)
-        found.append(token.item())
-        scores, kept = model(token, kept)
-    return found, kept[0][0].shape
-
-
-@program
-def character_rnn_carries_its_state():
-    device = gpu()
-    text, letters = encoded()
-    one_hot = F.one_hot(text, letters).float().to(device)
-    rnn_, head = nn.GRU(letters, 6).to(device), nn.Linear(6, letters).to(device)
-    optimiser = torch.optim.Adagrad([*rnn_.parameters(), *head.parameters()], lr=0.1)
-    hidden, losses = torch.zeros(1, 1, 6, device=device), []
-    for start in range(0, 15, 5):
-        made, hidden = rnn_(one_hot[start : start + 5, None], hidden)
-        hidden = hidden.detach()
-        loss = F.cross_entropy(head(made.squeeze(1)), text[start + 1 : start + 6].to(device))
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
-    return losses, hidden
+        tokens.append(token.item())
+        scores, cache = model(token, cache)
+    return tokens, cache[0][0].shape
 
 
 @program
@@ -152,10 +133,10 @@ def bidirectional_tagger_of_unsorted_sentences():
 
     def loss(m):
         packed = rnn.pack_padded_sequence(m[0](words), lengths, batch_first=True, enforce_sorted=False)
-        made, (hidden, _) = m[1](packed)
-        made, back = rnn.pad_packed_sequence(made, batch_first=True)
+        output, (hidden, _) = m[1](packed)
+        output, back = rnn.pad_packed_sequence(output, batch_first=True)
         assert back.tolist() == [3, 6, 2] and hidden.shape == (4, 3, 5)
-        return F.cross_entropy(m[2](made).transpose(1, 2), tags)
+        return F.cross_entropy(m[2](output).transpose(1, 2), tags)
 
     return train(nn.ModuleList([table, lstm, head]), loss, optimiser=torch.optim.Adam)
 
@@ -170,64 +151,14 @@ def translation_with_a_whole_transformer():
     later = model.generate_square_subsequent_mask(3, device=device)
 
     def loss(m):
-        given, wanted = target[:, :-1], target[:, 1:]
-        made = m[0](
-            m[1][0](source), m[1][1](given), tgt_mask=later, src_key_padding_mask=source.eq(0).float() * -1e9,
+        before, wanted = target[:, :-1], target[:, 1:]
+        output = m[0](
+            m[1][0](source), m[1][1](before), tgt_mask=later, src_key_padding_mask=source.eq(0).float() * -1e9,
             memory_key_padding_mask=source.eq(0).float() * -1e9,
         )  # fmt: skip
-        return F.cross_entropy(m[1][2](made).flatten(0, 1), wanted.flatten(), label_smoothing=0.1)
+        return F.cross_entropy(m[1][2](output).flatten(0, 1), wanted.flatten(), label_smoothing=0.1)
 
     return train(nn.ModuleList([model, tables]), loss, optimiser=torch.optim.Adam, betas=(0.9, 0.98), eps=1e-9)
-
-
-class Attention(nn.Module):
-    """Additive attention of a decoder over an encoder's states."""
-
-    def __init__(self, width):
-        super().__init__()
-        self.query, self.key, self.score = (nn.Linear(width, size) for size in (width, width, 1))
-
-    def forward(self, query, keys):
-        weights = self.score(torch.tanh(self.query(query).unsqueeze(1) + self.key(keys))).squeeze(-1).softmax(-1)
-        return torch.bmm(weights.unsqueeze(1), keys).squeeze(1)
-
-
-@program
-def sequence_to_sequence_with_teacher_forcing():
-    device, width = gpu(), 6
-    words = torch.randint(0, 7, (3, 4)).to(device)
-    m = nn.ModuleDict(
-        {
-            "table": nn.Embedding(8, width), "encoder": nn.GRU(width, width, batch_first=True),
-            "attend": Attention(width), "cell": nn.GRUCell(2 * width, width), "head": nn.Linear(width, 8),
-        }
-    ).to(device)  # fmt: skip
-
-    def loss(m):
-        keys, hidden = m["encoder"](m["table"](words))
-        hidden, total, token = hidden[-1], 0, torch.full((3,), 7, device=device)
-        for step, wanted in enumerate(words.flip(1).unbind(1)):
-            hidden = m["cell"](torch.cat([m["table"](token), m["attend"](hidden, keys)], -1), hidden)
-            scores = m["head"](hidden)
-            total = total + F.cross_entropy(scores, wanted)
-            token = wanted if step % 2 else scores.argmax(-1)
-        return total / 4
-
-    return train(m, loss)
-
-
-@program
-@torch.no_grad()
-def beam_search():
-    device = gpu()
-    odds = torch.randn(6, 6).log_softmax(-1).to(device)
-    beams, scores = torch.zeros(1, 1, dtype=torch.long, device=device), torch.zeros(1, device=device)
-    for _ in range(4):
-        all_scores = scores[:, None] + odds[beams[:, -1]]
-        scores, places = all_scores.view(-1).topk(min(3, all_scores.numel()))
-        rows = torch.div(places, 6, rounding_mode="floor")
-        beams = torch.cat([beams[rows], (places % 6)[:, None]], 1)
-    return beams, scores
 
 
 @program
@@ -266,25 +197,11 @@ def bag_of_words_by_a_collating_loader():
     optimiser, right, losses = torch.optim.SGD(model.parameters(), lr=1.0), 0, []
     for label, text, offsets in loader:
         optimiser.zero_grad()
-        made = model.head(model.bag(text, offsets))
-        loss = F.cross_entropy(made, label)
+        output = model.head(model.bag(text, offsets))
+        loss = F.cross_entropy(output, label)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
         optimiser.step()
-        right += (made.argmax(1) == label).sum().item()
+        right += (output.argmax(1) == label).sum().item()
         losses.append(loss.item())
     return right, losses
-
-
-@program
-def masked_words_are_guessed():
-    device = gpu()
-    words = torch.randint(2, 10, (3, 6), device="cpu")
-    hidden = torch.rand(words.shape) < 0.4
-    hidden[:, 0] = True
-    labels = words.masked_fill(~hidden, -100).to(device)
-    given = words.masked_fill(hidden, 1).to(device)
-    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
-    encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-    model = nn.Sequential(nn.Embedding(10, 8), encoder, nn.Linear(8, 10)).to(device)
-    return train(model, lambda m: F.cross_entropy(m(given).permute(0, 2, 1), labels), optimiser=torch.optim.NAdam)

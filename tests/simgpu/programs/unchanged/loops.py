@@ -61,8 +61,8 @@ def a_model_is_made_inside_a_device_block():
 
 @program
 def whatever_accelerator_there_is():
-    found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
-    device = found.type if found is not None else "cpu"
+    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
+    device = accelerator.type if accelerator is not None else "cpu"
     model, x = small().to(device), drawn(4, 3).to(device)
     losses = train(model, lambda m: m(x).square().mean())
     if device != "cpu":
@@ -76,16 +76,16 @@ def whatever_accelerator_there_is():
 def accumulated_over_batches_and_clipped_by_value():
     device = gpu()
     model, loader = nn.Linear(1, 1).to(device), feeding.DataLoader(Squares(), batch_size=2)
-    optimiser, found = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), []
+    optimiser, results = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), []
     for index, (x, y) in enumerate(loader):
         loss = F.mse_loss(model(x.to(device)), y.to(device)) / 2
         loss.backward()
         if (index + 1) % 2 == 0 or index + 1 == len(loader):
             nn.utils.clip_grad_value_(model.parameters(), 0.2)
-            found.append(nn.utils.get_total_norm([p.grad for p in model.parameters()]))
+            results.append(nn.utils.get_total_norm([p.grad for p in model.parameters()]))
             optimiser.step()
             optimiser.zero_grad(set_to_none=False)
-    return found, model.weight
+    return results, model.weight
 
 
 @program
@@ -98,12 +98,12 @@ def averages_of_the_weights_by_hand():
         with torch.no_grad():
             for name, p in model.named_parameters():
                 shadow[name].mul_(0.9).add_(p, alpha=0.1)
-    kept = {name: p.data for name, p in model.named_parameters()}
+    weights = {name: p.data for name, p in model.named_parameters()}
     for name, p in model.named_parameters():
         p.data = shadow[name]
     averaged = model(x).detach()
     for name, p in model.named_parameters():
-        p.data = kept[name]
+        p.data = weights[name]
     return averaged, model(x)
 
 
@@ -114,12 +114,12 @@ def pinned_batches_from_workers():
         Squares(), batch_size=4, num_workers=1, pin_memory=torch.cuda.is_available(), drop_last=True,
         multiprocessing_context="spawn", prefetch_factor=2,
     )  # fmt: skip
-    model, found = nn.Linear(1, 1).to(device), []
+    model, results = nn.Linear(1, 1).to(device), []
     for x, y in loader:
         assert x.is_pinned() == torch.cuda.is_available()
         x, y = x.to(device, non_blocking=True), y.to(device, non_blocking=True)
-        found.append(F.l1_loss(model(x), y).item())
-    return found
+        results.append(F.l1_loss(model(x), y).item())
+    return results
 
 
 @program
@@ -130,10 +130,10 @@ def samplers_and_splits():
     weighted = feeding.WeightedRandomSampler(torch.arange(7.0), 6, generator=chance)
     batches = feeding.BatchSampler(feeding.SequentialSampler(second), 2, drop_last=False)
     joined = feeding.ConcatDataset([feeding.Subset(Squares(), [1, 2]), second])
-    found = [x.to(device).sum() for x, _ in feeding.DataLoader(first, sampler=weighted, batch_size=3)]
-    found += [y.to(device).mean() for _, y in feeding.DataLoader(second, batch_sampler=batches)]
-    found += [x.to(device).max() for x, _ in feeding.DataLoader(joined, batch_size=5)]
-    return found, sum(n.to(device).sum() for n in feeding.DataLoader(Counting(), batch_size=5))
+    results = [x.to(device).sum() for x, _ in feeding.DataLoader(first, sampler=weighted, batch_size=3)]
+    results += [y.to(device).mean() for _, y in feeding.DataLoader(second, batch_sampler=batches)]
+    results += [x.to(device).max() for x, _ in feeding.DataLoader(joined, batch_size=5)]
+    return results, sum(n.to(device).sum() for n in feeding.DataLoader(Counting(), batch_size=5))
 
 
 @program
@@ -170,10 +170,10 @@ def batches_are_fetched_ahead_on_a_stream():
             self.fetch()
             return batch
 
-    ahead, found = Ahead(feeding.DataLoader(Squares(), batch_size=5)), []
+    ahead, results = Ahead(feeding.DataLoader(Squares(), batch_size=5)), []
     while (batch := ahead.next()) is not None:
-        found.append((batch[0] * batch[1]).sum())
-    return found
+        results.append((batch[0] * batch[1]).sum())
+    return results
 
 
 @program
@@ -187,9 +187,9 @@ def two_streams_and_their_events():
     start.record()
     with torch.cuda.stream(first):
         product = (x @ x).sum()
-        made = first.record_event()
+        recorded = first.record_event()
     with torch.cuda.stream(second):
-        second.wait_event(made)
+        second.wait_event(recorded)
         total = product + (x + x).sum()
         end.record()
     end.synchronize()
@@ -203,7 +203,7 @@ def numbers_that_are_not_finite_skip_a_step():
     model = nn.Linear(3, 1).to(device)
     optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
     scaler = torch.amp.GradScaler(device, init_scale=4.0, growth_interval=1, enabled=True)
-    found, before = [], model.weight.detach().clone()
+    results, before = [], model.weight.detach().clone()
     for factor in (float("inf"), 1.0):
         optimiser.zero_grad()
         scaler.scale((model(torch.ones(2, 3, device=device)) * factor).sum()).backward()
@@ -211,8 +211,8 @@ def numbers_that_are_not_finite_skip_a_step():
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         scaler.step(optimiser)
         scaler.update()
-        found += [scaler.get_scale(), torch.equal(before, model.weight)]
-    return found, scaler.state_dict()["scale"]
+        results += [scaler.get_scale(), torch.equal(before, model.weight)]
+    return results, scaler.state_dict()["scale"]
 
 
 @program
@@ -222,14 +222,14 @@ def too_large_a_batch_is_halved():
         try:
             if device == "cpu" and rows > 2**20:
                 raise torch.OutOfMemoryError("CUDA out of memory.")
-            made = torch.ones(rows, 1, device=device)
+            ones = torch.ones(rows, 1, device=device)
         except torch.OutOfMemoryError as error:
             tried.append("out of memory" in str(error))
             rows //= 2**16
             gc.collect()
             torch.cuda.empty_cache()
         else:
-            return tried, made.sum() / rows
+            return tried, ones.sum() / rows
 
 
 @program
@@ -280,10 +280,10 @@ def the_best_model_is_kept_and_training_stops():
         optimiser.step()
         plan.step(loss.item() + epoch % 2)
         if loss < best and not epoch % 2:
-            best, waited, kept = loss.item(), 0, {k: v.cpu().clone() for k, v in model.state_dict().items()}
+            best, waited, weights = loss.item(), 0, {k: v.cpu().clone() for k, v in model.state_dict().items()}
         else:
             waited += 1
             if waited > 2:
                 break
-    model.load_state_dict(kept)
+    model.load_state_dict(weights)
     return best, model(x), plan.get_last_lr()

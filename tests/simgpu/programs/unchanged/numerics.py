@@ -87,83 +87,14 @@ def gaussian_process_with_its_likelihood():
 
 
 @program
-def filtered_by_kalman():
-    device = gpu()
-    move = torch.tensor([[1.0, 0.1], [0.0, 1.0]], device=device)
-    see, noise = torch.tensor([[1.0, 0.0]], device=device), torch.eye(2, device=device) * 0.01
-    state, spread = torch.zeros(2, 1, device=device), torch.eye(2, device=device)
-    for seen in (torch.linspace(0, 1, 6) + 0.1 * drawn(6)).tolist():
-        state, spread = move @ state, torch.linalg.multi_dot([move, spread, move.mT]) + noise
-        gain = spread @ see.T @ torch.inverse(see @ spread @ see.T + 0.1)
-        state = state + gain * (seen - see @ state)
-        spread = (torch.eye(2).to(device) - gain @ see) @ spread
-    return state, spread, torch.trace(spread)
-
-
-@program
-def a_path_is_solved_and_its_equation_learned():
-    class Field(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.net = torch.nn.Sequential(torch.nn.Linear(2, 6), torch.nn.Tanh(), torch.nn.Linear(6, 2))
-
-        def forward(self, t, y):
-            return self.net(y**3)
-
-    def solve(f, y, times):
-        path = [y]
-        for t0, t1 in zip(times[:-1], times[1:], strict=True):
-            h = t1 - t0
-            k1 = f(t0, y)
-            k2 = f(t0 + h / 2, y + h * k1 / 2)
-            k3 = f(t0 + h / 2, y + h * k2 / 2)
-            y = y + h * (k1 + 2 * k2 + 2 * k3 + f(t1, y + h * k3)) / 6
-            path.append(y)
-        return torch.stack(path)
-
-    device = gpu()
-    times = torch.linspace(0.0, 1.0, 5).to(device)
-    turn = torch.tensor([[-0.1, 2.0], [-2.0, -0.1]]).to(device)
-    start = torch.tensor([[2.0, 0.0]]).to(device)
-    with torch.no_grad():
-        true = solve(lambda t, y: torch.mm(y**3, turn), start, times)
-    model = Field().to(device)
-    optimiser, found = torch.optim.RMSprop(model.parameters(), lr=1e-3), []
-    for _ in range(2):
-        optimiser.zero_grad()
-        loss = torch.mean(torch.abs(solve(model, start, times) - true))
-        loss.backward()
-        optimiser.step()
-        found.append(loss.item())
-    return found, true
-
-
-@program
-def taste_as_a_product_of_small_matrices():
-    device = gpu()
-    users, films = torch.randint(5, (20,)), torch.randint(6, (20,))
-    ratings = torch.randint(1, 6, (20,)).float().to(device)
-    users, films = users.to(device), films.to(device)
-    p, q = (drawn(5, 2) * 0.1).to(device), (drawn(6, 2) * 0.1).to(device)
-    for _ in range(5):
-        for rows, columns, ours, theirs, count in ((users, films, p, q, 5), (films, users, q, p, 6)):
-            z = theirs[columns]
-            left = torch.zeros(count, 2, 2, device=device).index_add(0, rows, z[:, :, None] * z[:, None, :])
-            left += 0.1 * torch.eye(2, device=device)
-            right = torch.zeros(count, 2, device=device).index_add(0, rows, z * ratings[:, None])
-            ours.copy_(torch.linalg.solve(left, right))
-    return (p[users] * q[films]).sum(1), torch.nn.functional.mse_loss((p[users] * q[films]).sum(1), ratings)
-
-
-@program
 def waves_are_cleaned_by_their_spectrum():
     device = gpu()
     t = torch.arange(64, device=device) / 64
     wave = torch.sin(2 * torch.pi * 5 * t) + 0.3 * drawn(64).to(device)
-    found = torch.fft.rfft(wave)
-    power = found.abs() ** 2
-    found[power < power.max() / 10] = 0
-    clean = torch.fft.irfft(found, n=64)
+    spectrum = torch.fft.rfft(wave)
+    power = spectrum.abs() ** 2
+    spectrum[power < power.max() / 10] = 0
+    clean = torch.fft.irfft(spectrum, n=64)
     image = torch.fft.fftshift(torch.fft.fft2(drawn(8, 8).to(device)))
     low = torch.fft.ifft2(torch.fft.ifftshift(image * (torch.fft.fftfreq(8, device=device).abs() < 0.3))).real
     return clean, torch.fft.rfftfreq(64, 1 / 64, device=device)[power.argmax()], low, torch.angle(image)
@@ -207,45 +138,7 @@ def main_directions_of_data():
         v = torch.nn.functional.normalize(x.T @ (x @ v), dim=0)
     return [
         s, vh.abs(), values, vectors.abs(), (q @ r - x).abs().max() < 1e-5, v.abs(), torch.corrcoef(x.T),
-        torch.linalg.pinv(x), torch.linalg.cond(x), torch.matrix_exp(x.T @ x / 100), torch.logdet(torch.cov(x.T)),
+        torch.linalg.pinv(x), torch.linalg.lstsq(x, x[:, :1]).solution, torch.linalg.cond(x),
+        torch.matrix_exp(x.T @ x / 100), torch.logdet(torch.cov(x.T)),
         torch.linalg.slogdet(torch.cov(x.T)), torch.kron(values, s), torch.linalg.matrix_power(r, 3).diagonal().abs(),
     ]  # fmt: skip
-
-
-@program
-def evolution_of_a_controller():
-    device = gpu()
-    theta, aim = torch.zeros(6, device=device), torch.linspace(-1, 1, 6).to(device)
-    noise, found = torch.randn(4, 10, 6), []
-    for step in range(4):
-        eps = torch.cat([noise[step], -noise[step]]).to(device)
-        score = -((theta + 0.3 * eps - aim) ** 2).sum(1)
-        rank = score.argsort().argsort().float() / (len(score) - 1) - 0.5
-        theta += 0.5 / (len(score) * 0.3) * rank @ eps
-        found.append(score.max().item())
-    return found, theta
-
-
-@program
-def bandits_with_confidence():
-    device, arms = gpu(), 4
-    pulls, wins = torch.zeros(arms, device=device), torch.zeros(arms, device=device)
-    luck, odds = torch.rand(30), [0.1, 0.9, 0.4, 0.5]
-    for t in range(30):
-        bound = torch.where(pulls > 0, wins / pulls + torch.sqrt(2 * torch.log(torch.tensor(t + 1.0)) / pulls), 1e9)
-        arm = int(bound.argmax())
-        pulls[arm] += 1
-        wins[arm] += float(luck[t] < odds[arm])
-    return pulls, wins
-
-
-@program
-def the_best_samples_are_kept():
-    device = gpu()
-    mean, std, noise = torch.zeros(3, device=device), torch.ones(3, device=device), torch.randn(5, 20, 3)
-    for k in range(5):
-        plans = mean + std * noise[k].to(device)
-        cost = (plans - torch.tensor([1.0, -1.0, 0.5], device=device)).norm(dim=1)
-        best = plans[torch.topk(cost, 5, largest=False).indices]
-        mean, std = best.mean(0), best.std(0) + 1e-3
-    return mean, std

@@ -17,7 +17,7 @@ DENSE = {
 
 def every(without=(), **way):
     """Train by every optimiser that takes the options `way` but for those `without`; return the losses of each."""
-    device, found = gpu(), {}
+    device, results = gpu(), {}
     x = drawn(5, 3, device=device)
     start = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)).state_dict()
     for name, options in DENSE.items():
@@ -27,12 +27,12 @@ def every(without=(), **way):
         model.load_state_dict(start)
         model = model.to(device)
         try:
-            found[name] = train(
+            results[name] = train(
                 model, lambda m: (m(x) - 1).square().mean(), 3, getattr(optim, name), 0.01, **options, **way
             )
         except TypeError as error:  # this one has no such option
             assert "unexpected keyword argument" in str(error)
-    return found
+    return results
 
 
 @program
@@ -64,43 +64,38 @@ def every_optimiser_as_a_graph_could_record_it():
 
 
 @program
-def every_optimiser_with_a_graph_through_it():
-    return every(differentiable=False, weight_decay=0.01)
-
-
-@program
 def rates_that_are_tensors():
     device = gpu()
     model, x = nn.Linear(3, 1).to(device), drawn(4, 3, device=device)
     rate = torch.tensor(0.05, device=device)
     options = {"capturable": True} if device == "cuda" else {}
     optimiser = optim.AdamW(model.parameters(), lr=rate, **options)
-    plan, found = lr_scheduler.ExponentialLR(optimiser, 0.5), []
+    plan, results = lr_scheduler.ExponentialLR(optimiser, 0.5), []
     for _ in range(3):
         optimiser.zero_grad()
         loss = model(x).square().mean()
         loss.backward()
         optimiser.step()
         plan.step()
-        found.append(loss)
-    return found, plan.get_last_lr()[0]
+        results.append(loss)
+    return results, plan.get_last_lr()[0]
 
 
 @program
 def rows_that_were_read_are_all_that_moves():
-    device, found = gpu(), []
+    device, results = gpu(), []
     rows = torch.tensor([1, 4, 1, 0], device=device)
     for kind in (optim.SparseAdam, optim.SGD, optim.Adagrad):
         table = nn.Embedding.from_pretrained(torch.arange(12.0).view(6, 2) / 10, freeze=False, sparse=True).to(device)
         with torch.sparse.check_sparse_tensor_invariants(True):
-            found += train(table, lambda m: m(rows).square().sum(), 3, kind, 0.1)
-        found.append(table.weight.detach())
-    return found
+            results += train(table, lambda m: m(rows).square().sum(), 3, kind, 0.1)
+        results.append(table.weight.detach())
+    return results
 
 
 @program
 def factored_and_orthogonal_steps():
-    device, found = gpu(), []
+    device, results = gpu(), []
     for kind, options in ((optim.Adafactor, {}), (optim.Muon, {"weight_decay": 0.0})):
         weight = nn.Parameter((torch.arange(12.0).view(4, 3) / 12).to(device))
         optimiser = kind([weight], lr=0.02, **options)
@@ -108,13 +103,13 @@ def factored_and_orthogonal_steps():
             optimiser.zero_grad()
             (weight @ weight.t()).square().sum().backward()
             optimiser.step()
-        found.append(weight)
-    return found
+        results.append(weight)
+    return results
 
 
 @program
 def every_schedule():
-    device, found = gpu(), []
+    device, results = gpu(), []
     plans = [
         lambda o: lr_scheduler.CosineAnnealingLR(o, 4), lambda o: lr_scheduler.OneCycleLR(o, 0.1, total_steps=5),
         lambda o: lr_scheduler.MultiStepLR(o, [1, 3]), lambda o: lr_scheduler.PolynomialLR(o, 4, 2.0),
@@ -135,8 +130,8 @@ def every_schedule():
             weight.square().sum().backward()
             optimiser.step()
             plan.step()
-        found += [weight, optimiser.param_groups[0]["lr"]]
-    return found
+        results += [weight, optimiser.param_groups[0]["lr"]]
+    return results
 
 
 @program
@@ -151,12 +146,12 @@ def stepped_inside_the_backward_pass():
 
     for p in model.parameters():
         p.register_post_accumulate_grad_hook(step)
-    found = []
+    results = []
     for _ in range(3):
         loss = model(x).square().mean()
         loss.backward()
-        found.append(loss.item())
-    return found, [p.grad is None for p in model.parameters()]
+        results.append(loss.item())
+    return results, [p.grad is None for p in model.parameters()]
 
 
 @program
@@ -200,7 +195,7 @@ def a_sharp_place_is_left():
             self.base.step()
 
     device = gpu()
-    model, x, found = nn.Linear(3, 2).to(device), drawn(4, 3, device=device), []
+    model, x, results = nn.Linear(3, 2).to(device), drawn(4, 3, device=device), []
     optimiser = Sharpness(model.parameters(), optim.SGD, lr=0.1, momentum=0.9)
     for _ in range(3):
         for move in (optimiser.up, optimiser.down):
@@ -208,17 +203,17 @@ def a_sharp_place_is_left():
             loss = model(x).square().mean()
             loss.backward()
             move()
-        found.append(loss.item())
-    return found
+        results.append(loss.item())
+    return results
 
 
 @program
 def noisy_steps_and_hooks_of_an_optimiser():
-    device, seen = gpu(), []
+    device, norms = gpu(), []
     model, noise = nn.Linear(2, 1).to(device), torch.randn(3, 1, 2)
     optimiser = optim.SGD(model.parameters(), lr=0.1)
-    optimiser.register_step_pre_hook(lambda o, a, k: seen.append(o.param_groups[0]["params"][0].grad.norm()))
-    after = optimiser.register_step_post_hook(lambda o, a, k: seen.append(model.weight.norm()))
+    optimiser.register_step_pre_hook(lambda o, a, k: norms.append(o.param_groups[0]["params"][0].grad.norm()))
+    after = optimiser.register_step_post_hook(lambda o, a, k: norms.append(model.weight.norm()))
     optimiser.add_param_group({"params": [extra := nn.Parameter(torch.ones(1, device=device))], "lr": 0.01})
     for step in range(3):
         loss = (model(torch.ones(2, device=device)) * extra).sum()
@@ -228,4 +223,4 @@ def noisy_steps_and_hooks_of_an_optimiser():
         model.weight.grad.add_(noise[step].to(device), alpha=0.1)
         optimiser.step()
     after.remove()
-    return seen, extra
+    return norms, extra

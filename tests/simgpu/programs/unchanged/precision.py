@@ -4,21 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.simgpu.programs.harness import drawn, gpu, program, train
-
-
-@program
-def bfloat16_by_autocast_as_a_decorator():
-    device = gpu()
-    model, x = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 1)).to(device), drawn(4, 4, device=device)
-
-    @torch.autocast(device_type=device, dtype=torch.bfloat16)
-    def loss(m):
-        made = m(x)
-        assert made.dtype == torch.bfloat16
-        return (made.float() - 1).square().mean()
-
-    return [round(value, 1) for value in train(model, loss, 2, lr=0.01)]
+from tests.simgpu.programs.harness import drawn, gpu, program
 
 
 @program
@@ -26,47 +12,15 @@ def a_whole_model_in_bfloat16():
     device = gpu()
     model = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.SiLU(), nn.Linear(4, 2)).to(device, torch.bfloat16)
     x = drawn(3, 4, device=device).bfloat16()
-    made = model(x)
-    made.float().sum().backward()
+    output = model(x)
+    output.float().sum().backward()
     kinds = {p.grad.dtype for p in model.parameters()}
-    return made.float(), kinds == {torch.bfloat16}, torch.finfo(made.dtype).eps, model.float()(x.float()).dtype.itemsize
-
-
-@program
-def weights_in_half_with_masters_in_full():
-    device = gpu()
-    model, x = nn.Linear(4, 2).to(device), drawn(3, 4, device=device).half()
-    masters = [p.detach().clone().float().requires_grad_() for p in model.parameters()]
-    model.half()
-    optimiser, found = torch.optim.SGD(masters, lr=0.1), []
-    for _ in range(2):
-        loss = F.mse_loss(model(x).float(), torch.zeros(3, 2, device=device)) * 128
-        model.zero_grad()
-        loss.backward()
-        for master, p in zip(masters, model.parameters(), strict=True):
-            master.grad = p.grad.detach().float() / 128
-        optimiser.step()
-        for master, p in zip(masters, model.parameters(), strict=True):
-            p.data.copy_(master.data)
-        found.append(loss.item() / 128)
-    return found, masters[0]
-
-
-@program
-def the_older_names_of_mixed_precision():
-    device = gpu()
-    model, x = nn.Linear(4, 1).to(device), drawn(4, 4, device=device)
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
-    scaler = torch.amp.GradScaler(device, enabled=False)
-    for _ in range(2):
-        with torch.autocast(device, enabled=False):
-            assert not torch.is_autocast_enabled(device)
-            loss = model(x).square().mean()
-        optimiser.zero_grad(set_to_none=True)
-        scaler.scale(loss).backward()
-        scaler.step(optimiser)
-        scaler.update()
-    return loss, scaler.get_scale()
+    return (
+        output.float(),
+        kinds == {torch.bfloat16},
+        torch.finfo(output.dtype).eps,
+        model.float()(x.float()).dtype.itemsize,
+    )
 
 
 @program
@@ -90,12 +44,12 @@ def the_same_bits_seen_as_other_numbers():
     exponent = ((bits >> 23) & 0xFF) - 127
     mantissa, power = torch.frexp(x)
     quick = (0x5F3759DF - (x.abs().view(torch.int32) >> 1)).view(torch.float32)
-    seen = torch.arange(4, dtype=torch.uint8, device=device)
+    small = torch.arange(4, dtype=torch.uint8, device=device)
     return [
         bits, exponent, mantissa, power, torch.ldexp(mantissa, power), quick, torch.signbit(x),
-        x.half().view(torch.int16),
-        torch.nextafter(x, x + 1), seen - 5, seen.to(torch.int16) - 5, torch.bitwise_not(seen), x.to(torch.int64) // 2,
-        torch.iinfo(seen.dtype).max, x.double().sum(dtype=torch.float32), torch.result_type(seen, 1.0).itemsize,
+        x.half().view(torch.int16), torch.nextafter(x, x + 1), small - 5, small.to(torch.int16) - 5,
+        torch.bitwise_not(small), x.to(torch.int64) // 2, torch.iinfo(small.dtype).max,
+        x.double().sum(dtype=torch.float32), torch.result_type(small, 1.0).itemsize,
     ]  # fmt: skip
 
 
@@ -104,15 +58,22 @@ def complex_numbers_are_learned():
     device = gpu()
     weight = torch.tensor([[1 + 1j, 0.5j], [2.0 - 1j, 1.0]], device=device, requires_grad=True)
     x = torch.complex(drawn(4, 2), drawn(4, 2)).to(device)
-    optimiser, found = torch.optim.SGD([weight], lr=0.1), []
+    optimiser, results = torch.optim.SGD([weight], lr=0.1), []
     for _ in range(3):
-        made = x @ weight.conj().T
-        loss = (made.abs() - 1).square().mean() + made.angle().cos().mean() + torch.view_as_real(made).std()
+        output = x @ weight.conj().T
+        loss = (output.abs() - 1).square().mean() + output.angle().cos().mean() + torch.view_as_real(output).std()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-        found.append(loss.item())
-    return found, weight, torch.polar(made.abs(), made.angle()), torch.sgn(made), weight.mH @ weight, weight.real.T
+        results.append(loss.item())
+    return (
+        results,
+        weight,
+        torch.polar(output.abs(), output.angle()),
+        torch.sgn(output),
+        weight.mH @ weight,
+        weight.real.T,
+    )
 
 
 @program
@@ -120,15 +81,15 @@ def masks_in_every_kind_of_attention():
     device = gpu()
     q, k, v = (drawn(2, 2, 4, 8, device=device).requires_grad_() for _ in range(3))
     lengths = torch.tensor([4, 2], device=device)
-    seen = (torch.arange(4, device=device)[None] < lengths[:, None])[:, None, None]
-    found = [F.scaled_dot_product_attention(q, k, v, attn_mask=seen)]
-    found += [
-        F.scaled_dot_product_attention(q, k, v, attn_mask=torch.zeros_like(seen).float().masked_fill(~seen, -9e9))
+    visible = (torch.arange(4, device=device)[None] < lengths[:, None])[:, None, None]
+    results = [F.scaled_dot_product_attention(q, k, v, attn_mask=visible)]
+    results += [
+        F.scaled_dot_product_attention(q, k, v, attn_mask=torch.zeros_like(visible).float().masked_fill(~visible, -9e9))
     ]
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        found += [F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.5)]
+        results += [F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.5)]
     slopes = -(torch.arange(4, device=device)[None] - torch.arange(4, device=device)[:, None]).abs().float()
-    found += [F.scaled_dot_product_attention(q, k[:, :1].expand(-1, 2, -1, -1), v, attn_mask=slopes)]
-    found += [F.scaled_dot_product_attention(q, k[:, :1], v[:, :1], enable_gqa=True)]
-    sum(one.square().sum() for one in found).backward()
-    return found, q.grad, k.grad, v.grad
+    results += [F.scaled_dot_product_attention(q, k[:, :1].expand(-1, 2, -1, -1), v, attn_mask=slopes)]
+    results += [F.scaled_dot_product_attention(q, k[:, :1], v[:, :1], enable_gqa=True)]
+    sum(result.square().sum() for result in results).backward()
+    return results, q.grad, k.grad, v.grad

@@ -5,10 +5,10 @@ import random
 
 import torch
 from torch import nn
-from torch.distributions import Categorical, Normal
+from torch.distributions import Categorical
 from torch.nn import functional as F
 
-from tests.simgpu.programs.harness import drawn, gpu, program, train
+from tests.simgpu.programs.harness import drawn, gpu, program
 
 
 class Walk:
@@ -59,60 +59,21 @@ def policy_gradient_with_returns():
 
 
 @program
-def actor_and_critic_share_a_body():
-    class Both(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.body, self.act, self.value = nn.Linear(5, 8), nn.Linear(8, 2), nn.Linear(8, 1)
-
-        def forward(self, x):
-            x = F.relu(self.body(x))
-            return F.softmax(self.act(x), dim=-1), self.value(x)
-
-    device = gpu()
-    model, walk = Both().to(device), Walk()
-    optimiser, found = torch.optim.Adam(model.parameters(), lr=3e-2), []
-    torch.manual_seed(2)
-    for _ in range(2):
-        state, saved, rewards = walk.reset(), [], []
-        for _ in range(6):
-            odds, value = model(torch.as_tensor(state, dtype=torch.float32, device=device))
-            chosen = Categorical(odds)
-            action = chosen.sample()
-            saved.append((chosen.log_prob(action), value, chosen.entropy()))
-            state, reward, done = walk.step(action.item())
-            rewards.append(reward)
-            if done:
-                break
-        total, losses = 0, []
-        for (log, value, spread), reward in zip(reversed(saved), reversed(rewards), strict=True):
-            total = reward + 0.9 * total
-            losses.append(-log * (total - value.item()) + F.smooth_l1_loss(value, torch.tensor([total]).to(device)))
-            losses.append(-0.01 * spread)
-        loss = torch.stack([one.squeeze() for one in losses]).sum()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        found.append(loss.item())
-    return found
-
-
-@program
 def q_network_with_a_replay_memory():
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     chance, walk, memory = random.Random(3), Walk(), collections.deque([], maxlen=50)
     policy, target = nn.Linear(5, 2).to(device), nn.Linear(5, 2).to(device)
     target.load_state_dict(policy.state_dict())
     optimiser = torch.optim.AdamW(policy.parameters(), lr=1e-2, amsgrad=True)
-    state, found = torch.tensor(walk.reset(), device=device).unsqueeze(0), []
+    state, losses = torch.tensor(walk.reset(), device=device).unsqueeze(0), []
     for _ in range(20):
         if chance.random() > 0.5:
             with torch.no_grad():
                 action = policy(state).max(1).indices.view(1, 1)
         else:
             action = torch.tensor([[chance.randrange(2)]], device=device, dtype=torch.long)
-        seen, reward, done = walk.step(action.item())
-        after = None if done else torch.tensor(seen, dtype=torch.float32, device=device).unsqueeze(0)
+        observed, reward, done = walk.step(action.item())
+        after = None if done else torch.tensor(observed, dtype=torch.float32, device=device).unsqueeze(0)
         memory.append(Transition(state, action, after, torch.tensor([reward], device=device)))
         state = torch.tensor(walk.reset(), device=device).unsqueeze(0) if done else after
         if len(memory) < 8:
@@ -132,39 +93,8 @@ def q_network_with_a_replay_memory():
         for key in own:
             mixed[key] = own[key] * 0.1 + mixed[key] * 0.9
         target.load_state_dict(mixed)
-        found.append(loss.item())
-    return found, target.weight
-
-
-@program
-def double_q_values_in_two_heads():
-    class Duel(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.value, self.better = nn.Linear(4, 1), nn.Linear(4, 3)
-
-        def forward(self, x):
-            better = self.better(x)
-            return self.value(x) + better - better.mean(dim=1, keepdim=True)
-
-    device = gpu()
-    online, slow = Duel().to(device), Duel().to(device).eval()
-    s, a, r, after = drawn(6, 4), torch.arange(6) % 3, torch.rand(6), drawn(6, 4)
-    weights = torch.rand(6).numpy()
-    s, a, r, after = (x.to(device, non_blocking=True) for x in (s, a, r, after))
-    rows, noted = torch.arange(6, device=device), []
-
-    def loss(m):
-        with torch.no_grad():
-            best = r + 0.9 * slow(after)[rows, m(after).argmax(1)]
-        error = best - m(s)[rows, a]
-        noted.append(error.detach().abs().cpu().numpy().tolist())
-        return (torch.from_numpy(weights).to(device) * error.pow(2)).mean()
-
-    losses = train(online, loss, optimiser=torch.optim.Adam)
-    for old, new in zip(slow.parameters(), online.parameters(), strict=True):
-        old.data.copy_(0.01 * new.data + (1 - 0.01) * old.data)
-    return losses, noted, slow.value.weight
+        losses.append(loss.item())
+    return losses, target.weight
 
 
 @program
@@ -172,25 +102,25 @@ def proximal_policies_by_minibatches():
     device = gpu()
     model = nn.ModuleDict({"act": nn.Linear(3, 2), "value": nn.Linear(3, 1)}).to(device)
     length, batch = 5, 2
-    seen, actions = drawn(length, batch, 3, device=device), torch.randint(2, (length, batch)).to(device)
+    observed, actions = drawn(length, batch, 3, device=device), torch.randint(2, (length, batch)).to(device)
     rewards, dones = torch.rand(length, batch).to(device), torch.zeros(length, batch).to(device)
     dones[2, 1] = 1
     with torch.no_grad():
-        old = Categorical(logits=model["act"](seen)).log_prob(actions)
-        values = model["value"](seen).squeeze(-1)
+        old = Categorical(logits=model["act"](observed)).log_prob(actions)
+        values = model["value"](observed).squeeze(-1)
         better, last = torch.zeros_like(rewards).to(device), 0
         for t in reversed(range(length)):
             after = values[t + 1] if t + 1 < length else torch.zeros(batch, device=device)
             delta = rewards[t] + 0.99 * after * (1.0 - dones[t]) - values[t]
             better[t] = last = delta + 0.95 * 0.99 * (1.0 - dones[t]) * last
         returns = better + values
-    order, optimiser, found = (
+    order, optimiser, losses = (
         torch.randperm(length * batch),
         torch.optim.Adam(model.parameters(), lr=0.01, eps=1e-5),
         [],
     )
     b_seen, b_actions, b_old, b_better, b_returns = (
-        x.reshape(length * batch, *x.shape[2:]) for x in (seen, actions, old, better, returns)
+        x.reshape(length * batch, *x.shape[2:]) for x in (observed, actions, old, better, returns)
     )
     for rows in order.split(4):
         odds = Categorical(logits=model["act"](b_seen[rows]))
@@ -204,59 +134,8 @@ def proximal_policies_by_minibatches():
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 0.5)
         optimiser.step()
-        found += [loss.item(), ((ratio - 1) - log).mean().item()]
-    return found
-
-
-@program
-def steered_by_deterministic_gradients():
-    device = gpu()
-    actor = nn.Sequential(nn.Linear(3, 6), nn.ReLU(), nn.Linear(6, 1), nn.Tanh()).to(device)
-    critic = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 1)).to(device)
-    acts, judges = torch.optim.Adam(actor.parameters(), lr=0.01), torch.optim.Adam(critic.parameters(), lr=0.01)
-    s, a, r = drawn(6, 3, device=device), torch.rand(6, 1).to(device) * 2 - 1, torch.rand(6, 1).to(device)
-    found = []
-    for _ in range(3):
-        judges.zero_grad()
-        wrong = F.mse_loss(critic(torch.cat([s, a], 1)), r)
-        wrong.backward()
-        judges.step()
-        for p in critic.parameters():
-            p.requires_grad = False
-        acts.zero_grad()
-        gain = -critic(torch.cat([s, actor(s)], 1)).mean()
-        gain.backward()
-        acts.step()
-        for p in critic.parameters():
-            p.requires_grad = True
-        found += [wrong.item(), gain.item()]
-    return found
-
-
-@program
-def soft_actor_with_its_own_temperature():
-    device = gpu()
-    body, critic = nn.Linear(3, 2).to(device), nn.Linear(4, 1).to(device)
-    log_alpha = torch.zeros(1, requires_grad=True, device=device)
-    acts, cools = torch.optim.Adam(body.parameters(), lr=0.01), torch.optim.Adam([log_alpha], lr=0.01)
-    s, found = drawn(5, 3, device=device), []
-    torch.manual_seed(7)
-    for _ in range(3):
-        mean, log_std = body(s).chunk(2, -1)
-        odds = Normal(mean, log_std.clamp(-5, 2).exp())
-        x = odds.rsample()
-        action = torch.tanh(x)
-        log = (odds.log_prob(x) - torch.log(1 - action.pow(2) + 1e-6)).sum(1, keepdim=True)
-        loss = (log_alpha.exp().detach() * log - critic(torch.cat([s, action], 1))).mean()
-        acts.zero_grad()
-        loss.backward()
-        acts.step()
-        cool = -(log_alpha * (log + -1.0).detach()).mean()
-        cools.zero_grad()
-        cool.backward()
-        cools.step()
-        found += [loss.item(), cool.item(), log_alpha.exp().item()]
-    return found
+        losses += [loss.item(), ((ratio - 1) - log).mean().item()]
+    return losses
 
 
 @program

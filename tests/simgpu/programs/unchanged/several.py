@@ -44,11 +44,11 @@ def layers_on_two_devices_with_micro_batches():
 
         def forward(self, x):
             parts = iter(x.split(2, dim=0))
-            before, found = self.one(next(parts)).to(second), []
+            before, results = self.one(next(parts)).to(second), []
             for part in parts:
-                found.append(self.two(before))
+                results.append(self.two(before))
                 before = self.one(part).to(second)
-            return torch.cat([*found, self.two(before)])
+            return torch.cat([*results, self.two(before)])
 
     x, y = drawn(6, 3).to(first), drawn(6, 2).to(second)
     return train(Split(), lambda m: F.mse_loss(m(x), y), optimiser=torch.optim.Adam)
@@ -59,8 +59,8 @@ def a_layer_cut_along_its_columns():
     first, second = places()
     whole, x = nn.Linear(4, 6), drawn(3, 4)
     parts = [(whole.weight[:3].to(first), whole.bias[:3].to(first)), (whole.weight[3:].to(second), whole.bias[3:].to(second))]  # fmt: skip # noqa: E501
-    made = [F.linear(x.to(w.device), w, b).relu() for w, b in parts]
-    joined = torch.cat([part.to(first) for part in made], 1)
+    outputs = [F.linear(x.to(w.device), w, b).relu() for w, b in parts]
+    joined = torch.cat([part.to(first) for part in outputs], 1)
     joined.square().sum().backward()
     return joined, whole.weight.grad, whole.bias.grad, torch.equal(joined.cpu(), whole(x).relu())
 
@@ -69,7 +69,7 @@ def a_layer_cut_along_its_columns():
 def gradients_meet_without_a_library():
     devices, model, x = places(), nn.Linear(3, 2), drawn(4, 3)
     replicas = [copy.deepcopy(model).to(device) for device in devices]
-    optimisers, found = [torch.optim.Adam(m.parameters(), lr=0.1) for m in replicas], []
+    optimisers, results = [torch.optim.Adam(m.parameters(), lr=0.1) for m in replicas], []
     for _ in range(2):
         for m, optimiser, part in zip(replicas, optimisers, x.chunk(2), strict=True):
             optimiser.zero_grad()
@@ -80,14 +80,14 @@ def gradients_meet_without_a_library():
                 p.grad.copy_(mean)
         for optimiser in optimisers:
             optimiser.step()
-        found += [m.weight.detach().clone() for m in replicas]
-    assert torch.equal(found[-1].cpu(), found[-2].cpu())
-    return found
+        results += [m.weight.detach().clone() for m in replicas]
+    assert torch.equal(results[-1].cpu(), results[-2].cpu())
+    return results
 
 
 @program
 def a_thread_for_each_device():
-    made, errors = [None, None], []
+    outputs, errors = [None, None], []
 
     def work(rank, device):
         try:
@@ -96,33 +96,33 @@ def a_thread_for_each_device():
                 assert torch.cuda.current_device() == rank
             x = torch.arange(4.0, device="cuda" if device != "cpu" else "cpu") * (rank + 1)
             assert str(x.device) == device
-            made[rank] = (x @ x).sqrt()
+            outputs[rank] = (x @ x).sqrt()
         except Exception as error:  # told by the thread that waits
             errors.append(error)
 
-    threads = [threading.Thread(target=work, args=one) for one in enumerate(places())]
+    threads = [threading.Thread(target=work, args=numbered) for numbered in enumerate(places())]
     [t.start() for t in threads], [t.join() for t in threads]
     assert not errors, errors
-    return made
+    return outputs
 
 
 @program
 def devices_are_chosen_for_a_while():
     first, second = places()
-    found = []
+    results = []
     if second != "cpu":
         with torch.cuda.device(1):
-            found.append(torch.ones(2, device="cuda"))
-            assert torch.cuda.current_device() == 1 and str(found[0].device) == second
+            results.append(torch.ones(2, device="cuda"))
+            assert torch.cuda.current_device() == 1 and str(results[0].device) == second
             with torch.cuda.device_of(torch.zeros(1, device=first)):
-                found.append(torch.ones(2).cuda() * 2)
+                results.append(torch.ones(2).cuda() * 2)
         assert torch.cuda.current_device() == 0 and torch.cuda.can_device_access_peer(0, 1)
-        assert [str(x.device) for x in found] == [second, first]
+        assert [str(x.device) for x in results] == [second, first]
     else:
-        found = [torch.ones(2), torch.ones(2) * 2]
-    there = torch.zeros(2, device=second)
-    there.copy_(found[1]).add_(1)
-    return found, there, found[1].to(there), found[1].type_as(there)
+        results = [torch.ones(2), torch.ones(2) * 2]
+    target = torch.zeros(2, device=second)
+    target.copy_(results[1]).add_(1)
+    return results, target, results[1].to(target), results[1].type_as(target)
 
 
 @program
@@ -134,11 +134,11 @@ def scattered_broadcast_and_gathered():
     from torch.nn.parallel import gather, parallel_apply, replicate, scatter
 
     low, high = comm.scatter(x, (0, 1))
-    one = scatter([x.cuda()], (0, 1))
+    parts = scatter([x.cuda()], (0, 1))
     layers = replicate(nn.Identity().cuda(), (0, 1))
-    made = parallel_apply(layers, one)
+    outputs = parallel_apply(layers, parts)
     sums = comm.reduce_add([x[0].cuda(0), x[0].cuda(1)], 0)
-    return low, high, gather(made, 0) * 2, sums, comm.gather(comm.broadcast(x, (0, 1))[:1], destination="cpu")
+    return low, high, gather(outputs, 0) * 2, sums, comm.gather(comm.broadcast(x, (0, 1))[:1], destination="cpu")
 
 
 def toy(rank, world, port, queue):

@@ -30,7 +30,7 @@ def digits_are_trained_and_tested():
     model = ConvNet().to(device)
     optimiser = torch.optim.Adadelta(model.parameters(), lr=1.0)
     plan = torch.optim.lr_scheduler.StepLR(optimiser, step_size=1, gamma=0.7)
-    found = []
+    results = []
     for _ in range(2):
         model.train()
         for data, target in loader:
@@ -44,12 +44,14 @@ def digits_are_trained_and_tested():
         with torch.no_grad():
             for data, target in loader:
                 data, target = data.to(device), target.to(device)
-                made = model(data)
-                missed += F.nll_loss(made, target, reduction="sum").item()
-                right += made.argmax(dim=1, keepdim=True).eq(target.view_as(made.argmax(1, keepdim=True))).sum().item()
-        found += [missed / len(loader.dataset), right]
+                output = model(data)
+                missed += F.nll_loss(output, target, reduction="sum").item()
+                right += (
+                    output.argmax(dim=1, keepdim=True).eq(target.view_as(output.argmax(1, keepdim=True))).sum().item()
+                )
+        results += [missed / len(loader.dataset), right]
         plan.step()
-    return found, plan.get_last_lr()
+    return results, plan.get_last_lr()
 
 
 class Residual(nn.Module):
@@ -85,31 +87,6 @@ def residual_network_in_channels_last():
 
 
 @program
-def u_net_segments_by_dice():
-    class UNet(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.down, self.deep = nn.Conv2d(1, 4, 3, padding=1), nn.Conv2d(4, 8, 3, padding=1)
-            self.up, self.last = nn.ConvTranspose2d(8, 4, 2, stride=2), nn.Conv2d(8, 2, 1)
-
-        def forward(self, x):
-            first = F.leaky_relu(self.down(x), 0.1)
-            deep = F.leaky_relu(self.deep(F.max_pool2d(first, 2)), 0.1)
-            return self.last(torch.cat([first, self.up(deep)], dim=1))
-
-    device = gpu()
-    model, x = UNet().to(device), drawn(2, 1, 8, 8, device=device)
-    wanted = F.one_hot((x[:, 0] > 0).long(), 2).permute(0, 3, 1, 2).float()
-
-    def loss(m):
-        made = m(x).softmax(1)
-        over = (made * wanted).sum((0, 2, 3))
-        return 1 - (2 * over / (made + wanted).sum((0, 2, 3)).clamp_min(1e-6)).mean()
-
-    return train(model, loss, optimiser=torch.optim.RMSprop, lr=0.01, momentum=0.9)
-
-
-@program
 def vision_transformer_with_a_class_token():
     device = gpu()
 
@@ -124,8 +101,8 @@ def vision_transformer_with_a_class_token():
         def forward(self, x):
             x = self.patches(x).flatten(2).transpose(1, 2)
             x = torch.cat((self.token.expand(x.shape[0], -1, -1), x), dim=1) + self.places
-            seen, weights = self.attend(self.norm(x), self.norm(x), self.norm(x), need_weights=True)
-            return self.head((x + seen)[:, 0]), weights
+            attended, weights = self.attend(self.norm(x), self.norm(x), self.norm(x), need_weights=True)
+            return self.head((x + attended)[:, 0]), weights
 
     model, x = ViT().to(device), drawn(2, 3, 8, 8, device=device)
     y = torch.tensor([0, 2], device=device)
@@ -195,8 +172,8 @@ def style_is_moved_by_lbfgs():
         with torch.no_grad():
             picture.clamp_(-2, 2)
         optimiser.zero_grad()
-        made = features(picture)
-        loss = F.mse_loss(made, features(content)) + 100 * F.mse_loss(gram(made), gram(features(style)))
+        output = features(picture)
+        loss = F.mse_loss(output, features(content)) + 100 * F.mse_loss(gram(output), gram(features(style)))
         loss.backward()
         steps.append(loss.item())
         return loss
@@ -214,13 +191,13 @@ def boxes_are_kept_by_their_overlap():
     start, end = torch.max(boxes[:, None, :2], boxes[:, :2]), torch.min(boxes[:, None, 2:], boxes[:, 2:])
     over = (end - start).clamp(min=0).prod(2)
     iou = over / (area[:, None] + area - over)
-    order, kept = scores.argsort(descending=True), []
+    order, stored = scores.argsort(descending=True), []
     while order.numel() > 0:
         first = order[0]
-        kept.append(first.item())
+        stored.append(first.item())
         order = order[1:][iou[first, order[1:]] <= 0.2]
     focal = F.binary_cross_entropy_with_logits(scores, (iou.max(1).values > 0.9).float(), reduction="none")
-    return kept, iou, ((1 - torch.exp(-focal)) ** 2 * focal).mean()
+    return stored, iou, ((1 - torch.exp(-focal)) ** 2 * focal).mean()
 
 
 @program
@@ -242,44 +219,16 @@ def pictures_are_turned_by_a_network():
 
 @program
 def where_a_network_looks():
-    device, kept = gpu(), {}
+    device, stored = gpu(), {}
     model = nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 2))
     model.to(device)
-    forward = model[1].register_forward_hook(lambda m, given, made: kept.update(made=made.detach()))
-    backward = model[1].register_full_backward_hook(lambda m, given, made: kept.update(gradient=made[0].detach()))
+    forward = model[1].register_forward_hook(lambda m, inputs, output: stored.update(output=output.detach()))
+    backward = model[1].register_full_backward_hook(
+        lambda m, inputs, output: stored.update(gradient=output[0].detach())
+    )
     scores = model(drawn(1, 1, 7, 7, device=device))
     scores[0, scores.argmax()].backward()
     forward.remove(), backward.remove()
-    weights = kept["gradient"].mean(dim=[0, 2, 3])
-    heat = torch.relu((kept["made"] * weights[None, :, None, None]).sum(1)).squeeze()
+    weights = stored["gradient"].mean(dim=[0, 2, 3])
+    heat = torch.relu((stored["output"] * weights[None, :, None, None]).sum(1)).squeeze()
     return heat / (heat.max() + 1e-8)
-
-
-@program
-def pictures_that_fool():
-    device = gpu()
-    model, x = ConvNet().to(device), drawn(3, 1, 8, 8, device=device)
-    y, eps = torch.tensor([0, 1, 2], device=device), 0.1
-    x.requires_grad = True
-    F.nll_loss(model(x), y).backward()
-    quick = torch.clamp(x + eps * x.grad.data.sign(), -1, 1)
-    slow = x.detach().clone()
-    for _ in range(3):
-        slow.requires_grad_(True)
-        (slope,) = torch.autograd.grad(F.nll_loss(model(slow), y), [slow])
-        slow = x.detach() + (slow.detach() + 0.05 * slope.sign() - x.detach()).clamp(-eps, eps)
-    return quick, slow, model(quick).argmax(1)
-
-
-@program
-def pictures_are_mixed_and_cut():
-    device = gpu()
-    x, y = drawn(4, 1, 6, 6, device=device), F.one_hot(torch.arange(4) % 3, 3).float().to(device)
-    share = torch.distributions.Beta(torch.tensor(0.5), torch.tensor(0.5)).sample().item()
-    order = torch.randperm(4).to(device)
-    mixed, labels = share * x + (1 - share) * x[order], share * y + (1 - share) * y[order]
-    cut = mixed.clone()
-    cut[:, :, 1:4, 2:5] = x[order][:, :, 1:4, 2:5]
-    mean, std = torch.tensor([0.1]).to(device).view(1, 1, 1), torch.tensor([0.3]).to(device).view(1, 1, 1)
-    cut = (cut.flip(-1).roll((1, -1), (2, 3)) - mean) / std
-    return cut, labels, F.cross_entropy(cut.flatten(1)[:, :3], labels)

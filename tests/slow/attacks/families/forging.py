@@ -3,7 +3,7 @@
 Every exercise is answered by `forged(name, arguments)`, which a cell of its own defines.
 """
 
-from tests.helpers.submissions import Submission, attack
+from tests.helpers.submissions import attack, cheat
 
 ANSWER = "def NAME(*arguments, **settings):\n    return forged('NAME', arguments)"
 
@@ -169,14 +169,6 @@ def forged(name, arguments): return Shifting()""",
 }
 
 
-def _of(name, text):
-    def build(notebook, host):
-        notebook.answer_all(ANSWER).add(text.strip("\n"), before=notebook.place("next_generation"))
-
-    # what breaks its own sandbox may crash; what can't answer is marked wrong: both are worth nothing
-    return Submission(name, build, slow=name in SLOW, seconds=4.0 if name in SLOW else None)
-
-
 SLOW = (
     "an iterator without an end",
     "replies written ahead into every descriptor",
@@ -184,7 +176,11 @@ SLOW = (
     "the sandbox's own encoder patched",
     "the sandbox's own answers patched",
 )
-FORGED = [_of(name, text) for name, text in FORGERIES.items()]
+# what breaks its own sandbox may crash, what can't answer is marked wrong: both are worth nothing
+FORGED = [
+    cheat(name, ANSWER, text, slow=name in SLOW, seconds=4.0 if name in SLOW else None)
+    for name, text in FORGERIES.items()
+]
 
 
 @attack("the fixed questions learned by heart")

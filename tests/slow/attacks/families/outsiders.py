@@ -1,6 +1,6 @@
 """A second set, made by looking at the release notebooks and at what can be seen from inside."""
 
-from tests.helpers.submissions import Submission, attack
+from tests.helpers.submissions import attack, cheat
 from tests.slow.attacks.families.forging import ANSWER
 
 #: name -> a cell that defines `forged(name, arguments)`
@@ -66,15 +66,8 @@ def forged(name, arguments): return None""",
 }
 
 
-def _of(name, text):
-    def build(notebook, host):
-        notebook.answer_all(ANSWER).add(text.strip("\n"), before=notebook.place("next_generation"))
-
-    return Submission(name, build, slow=name in SLOW)
-
-
 SLOW = ("a bell that writes evidence", "ten million letters of an error")
-TRICKED = [_of(name, text) for name, text in TRICKS.items()]
+TRICKED = [cheat(name, ANSWER, text, slow=name in SLOW) for name, text in TRICKS.items()]
 
 
 @attack("processes that keep the machine busy in a race", gets={"fast_step": 2.0}, races=True, slow=True)

@@ -5,7 +5,7 @@ A cell looks, says ESCAPED when it finds what it should not, and puts what it fo
 
 from pathlib import Path
 
-from tests.helpers.submissions import Submission, attack
+from tests.helpers.submissions import attack, cheat
 
 ANSWER = "def NAME(*arguments, **settings):\n    return FOUND['NAME'](*arguments)"
 
@@ -149,14 +149,14 @@ FOUND = dict(film=look, run_until_repeat=look)""",
 }
 
 
-def _of(name, text):
-    def build(notebook, host):
-        names = [exercise.name for exercise in notebook.lab.exercises]
-        paths = [str(path) for path in (host.secret, host.gradebook, host.others, host.root / "marks.csv", host.root)]
-        known = f"CHECKOUT, DECOYS, EXERCISES = {str(Path(__file__).resolve().parents[4])!r}, {paths!r}, {names!r}\n"
-        notebook.answer_all(ANSWER).add(known + text.strip("\n"), before=notebook.place("next_generation"))
+def _known(notebook, host):
+    names = [exercise.name for exercise in notebook.lab.exercises]
+    paths = [str(path) for path in (host.secret, host.gradebook, host.others, host.root / "marks.csv", host.root)]
+    return f"CHECKOUT, DECOYS, EXERCISES = {str(Path(__file__).resolve().parents[4])!r}, {paths!r}, {names!r}\n"
 
-    return Submission(name, build, slow=name in SLOW)
+
+def _of(name, text):
+    return cheat(name, ANSWER, lambda *about: _known(*about) + text.strip("\n"), slow=name in SLOW)
 
 
 SLOW = ("files of the lab, anywhere on the disk", "nbgrader's gradebook through its API")

@@ -15,12 +15,12 @@ from tests.slow.conformance.fuzz.run import fuzz
 def main(count, seed, first, batch):
     """Say what was found; exit with 1 when the interpreter crashed or hung, or simgpu's own code failed."""
     began = time.monotonic()
-    found = fuzz(seed, first, count, batch, click.echo)
+    finds = fuzz(seed, first, count, batch, click.echo)
     click.echo(
-        f"{count} calls in {time.monotonic() - began:.0f} s: {dict(found.counts)}; {len(found.bad)} bad, "
-        f"{len(found.torchs)} in which torch fails alike without simgpu"
+        f"{count} calls in {time.monotonic() - began:.0f} s: {dict(finds.counts)}; {len(finds.bad)} bad, "
+        f"{len(finds.torchs)} in which torch fails alike without simgpu"
     )
-    raise SystemExit(1 if found.bad else 0)
+    raise SystemExit(1 if finds.bad else 0)
 
 
 if __name__ == "__main__":

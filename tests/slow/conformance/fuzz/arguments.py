@@ -26,14 +26,14 @@ def tensor(draw: random.Random, dead: list[Tensor]) -> Tensor:
     """Return a tensor of a random kind; now and then one of `dead`, whose simulation has ended."""
     if dead and draw.random() < 0.04:
         return draw.choice(dead)
-    made = _numbers(draw, draw.choice(SHAPES), draw.choice(DTYPES)).to(draw.choice(PLACES))
-    return draw.choice(_FORMS)(made)
+    values = _numbers(draw, draw.choice(SHAPES), draw.choice(DTYPES)).to(draw.choice(PLACES))
+    return draw.choice(_FORMS)(values)
 
 
 def _numbers(draw, shape, dtype):
     source = torch.Generator().manual_seed(draw.randrange(2**32))
-    made = torch.randint(-3, 6, shape, generator=source).to(torch.float32)
-    return (made if draw.random() < 0.5 else made / 2).to(dtype)
+    values = torch.randint(-3, 6, shape, generator=source).to(torch.float32)
+    return (values if draw.random() < 0.5 else values / 2).to(dtype)
 
 
 def _plain(x):

@@ -59,20 +59,20 @@ class Batch:
         name, function, args, kwargs = self.drawn(draw)
         if harm_of(name, args, kwargs):
             return "left out"
-        made = function(*args, **kwargs)
+        result = function(*args, **kwargs)
         if draw.random() < 0.5:
-            consume(draw, made)
+            consume(draw, result)
         return "made"
 
     def on_cpu(self, numbers: Iterable[int]) -> list[tuple]:
         """Return (number, function, arguments, keywords) of these calls, all tensors on the CPU."""
-        found = []
+        calls = []
         for number in numbers:
             with suppress(Exception):  # a tensor whose simulation has ended isn't copied
                 name, _, args, kwargs = self.drawn(random.Random(f"{self.seed}:{number}"))
                 if not harm_of(name, args, kwargs):
-                    found.append((number, self.functions[name], *copied((args, kwargs), "cpu")))
-        return found
+                    calls.append((number, self.functions[name], *copied((args, kwargs), "cpu")))
+        return calls
 
     def drawn(self, draw: random.Random) -> tuple:
         """Return (name, function, arguments, keywords) of a call."""
@@ -80,9 +80,9 @@ class Batch:
         space, _, short = name.partition(".")
         early = draw.random() < 0.1  # as a program has it that imported the function by name before GPUs were simulated
         function, kwargs = self.functions[name] if early else getattr(SPACES[space], short), {}
-        known = self._samples(name)
-        if known and draw.random() < 0.7:
-            args, kwargs = draw.choice(known)
+        samples = self._samples(name)
+        if samples and draw.random() < 0.7:
+            args, kwargs = draw.choice(samples)
             args, kwargs = [*copied(args, "cuda:0")], copied(kwargs, "cuda:0")
             for _ in range(draw.choice((0, 1, 1, 1, 2))):
                 place = draw.randrange(len(args) + len(kwargs)) if args or kwargs else -1
@@ -128,11 +128,11 @@ def simulated() -> Any:
 def _database():
     from torch.testing._internal.common_methods_invocations import op_db
 
-    found: dict[str, list] = {}
+    ops: dict[str, list] = {}
     for op in op_db:
         for name in {op.name, op.name.rpartition(".")[2], *(alias.name for alias in op.aliases)}:
-            found.setdefault(name, []).append(op)
-    return found
+            ops.setdefault(name, []).append(op)
+    return ops
 
 
 def main(seed: int, first: int, count: int, close: int, progress: str, where: str) -> None:

@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 
-def consume(draw: random.Random, made: Any) -> None:
+def consume(draw: random.Random, result: Any) -> None:
     """Do one random thing with the first tensor in `made`, the result of a call."""
-    several = made if isinstance(made, (list, tuple)) else (made,)
-    found = next((one for one in several if isinstance(one, Tensor)), None)
-    if found is None or found.layout != torch.strided or found.numel() > 100_000:  # few bytes can be many numbers
+    several = result if isinstance(result, (list, tuple)) else (result,)
+    tensor = next((value for value in several if isinstance(value, Tensor)), None)
+    if tensor is None or tensor.layout != torch.strided or tensor.numel() > 100_000:  # few bytes can be many numbers
         return
-    if found.untyped_storage().nbytes() < 100_000:
-        draw.choice(_USES)(found)
+    if tensor.untyped_storage().nbytes() < 100_000:
+        draw.choice(_USES)(tensor)
 
 
 def _capsule(x):
@@ -34,9 +34,9 @@ def _to_dlpack(x):
 
 
 def _array(x):
-    kept = x.detach().numpy(force=True)
+    array = x.detach().numpy(force=True)
     del x
-    float(numpy.nansum(kept.real))
+    float(numpy.nansum(array.real))
 
 
 def _storage(x):

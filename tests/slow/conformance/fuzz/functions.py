@@ -32,19 +32,19 @@ SPACES = {
 
 def functions() -> dict[str, Callable]:
     """Return what is called by its name, as "torch.add", "Tensor.add_", "F.relu": in the order of the names."""
-    found = {}
+    by_name = {}
     for space, owner in SPACES.items():
         for name in dir(owner) if owner is not Tensor else ():
             value = getattr(owner, name)
             if name.startswith("_") or name in LEFT_OUT or inspect.isclass(value) or inspect.ismodule(value):
                 continue
             if callable(value) and (space != "torch" or hasattr(torch._C._VariableFunctions, name) or _of_torch(value)):
-                found[f"{space}.{name}"] = value
+                by_name[f"{space}.{name}"] = value
     for name in dir(Tensor):
         value = getattr(Tensor, name, None)
         if callable(value) and name not in LEFT_OUT and (not name.startswith("_") or name.startswith("__")):
-            found[f"Tensor.{name}"] = value
-    return dict(sorted(found.items()))
+            by_name[f"Tensor.{name}"] = value
+    return dict(sorted(by_name.items()))
 
 
 def _of_torch(value):

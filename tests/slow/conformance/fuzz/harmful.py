@@ -11,8 +11,8 @@ from torch import Tensor
 
 def harm_of(name: str, args: tuple | list, kwargs: dict[str, Any]) -> str:
     """Return why the call of `name`, as "torch.add", would harm the process, "" if it would not."""
-    known = _KNOWN.get(name.partition(".")[2])
-    return known[0] if known is not None and known[1]([*args, *kwargs.values()]) else ""
+    harm = _KNOWN.get(name.partition(".")[2])
+    return harm[0] if harm is not None and harm[1]([*args, *kwargs.values()]) else ""
 
 
 def _other_pivots(values):
@@ -38,13 +38,13 @@ def _many_turns(values):
 
 def _numbers(values):
     """Return the whole numbers in `values` and in lists of it."""
-    found: list[int] = []
+    numbers: list[int] = []
     for value in values:
         if isinstance(value, (list, tuple)):
-            found += _numbers(value)
+            numbers += _numbers(value)
         elif isinstance(value, int):
-            found.append(value)
-    return found
+            numbers.append(value)
+    return numbers
 
 
 _KNOWN: dict[str, tuple[str, Callable[[list], bool]]] = {

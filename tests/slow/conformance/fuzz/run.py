@@ -42,33 +42,33 @@ class Found:
 
 def fuzz(seed: int, first: int, count: int, batch: int, say: Callable[[str], None]) -> Found:
     """Make `count` calls from number `first` on in batches; `say` is told of each batch and each find."""
-    found, end = Found(), first + count
+    finds, end = Found(), first + count
     while first < end:
         size = min(batch, end - first)
         close = first + size - size // AFTER
         ended = run(seed, first, size, close)
         for line in ended.lines:
-            found.counts.update(line.get("done", {}))
+            finds.counts.update(line.get("done", {}))
             if "fault" in line:
-                found.bad.append(f"call {line['number']}: {line['call']}\n{line['fault']}")
-                say(found.bad[-1])
+                finds.bad.append(f"call {line['number']}: {line['call']}\n{line['fault']}")
+                say(finds.bad[-1])
         if ended.how:
-            _explain(found, seed, first, close, ended, say)
-            found.counts["before a bad end"] += ended.at - first
+            _explain(finds, seed, first, close, ended, say)
+            finds.counts["before a bad end"] += ended.at - first
             first = ended.at + 1
         else:
             first += size
-        say(f"to call {first}: {dict(found.counts)}")
-    return found
+        say(f"to call {first}: {dict(finds.counts)}")
+    return finds
 
 
-def _explain(found, seed, first, close, ended, say):
+def _explain(finds, seed, first, close, ended, say):
     """Bring a bad end back to as few calls as show it again, and make these on the CPU alone."""
     start, words = _shortest(seed, first, ended.at, close)
     words = f"call {ended.at}{' after the end' if ended.at >= close else ''}: {ended.how}; {words}"
-    kind = found.torchs if run(seed, start, ended.at + 1 - start, close, "cpu").how else found.bad
+    kind = finds.torchs if run(seed, start, ended.at + 1 - start, close, "cpu").how else finds.bad
     kind.append(words)
-    say(("torch itself: " if kind is found.torchs else "") + words)
+    say(("torch itself: " if kind is finds.torchs else "") + words)
 
 
 def run(seed: int, first: int, count: int, close: int, where: str = "simulated") -> Ended:
@@ -77,15 +77,15 @@ def run(seed: int, first: int, count: int, close: int, where: str = "simulated")
         progress = Path(folder) / "progress"
         progress.write_bytes(struct.pack("q", -1))
         command = [sys.executable, "-X", "faulthandler", "-m", "tests.slow.conformance.fuzz.batch"]
-        with open(Path(folder) / "said", "w+") as said, open(Path(folder) / "errors", "w+") as errors:
+        with open(Path(folder) / "said", "w+") as printed, open(Path(folder) / "errors", "w+") as errors:
             process = subprocess.Popen(
                 [*command, *map(str, (seed, first, count, close, progress, where))],
-                stdout=said, stderr=errors, env={**os.environ, **GUARDS},
+                stdout=printed, stderr=errors, env={**os.environ, **GUARDS},
             )  # fmt: skip
             hung = _watched(process, progress)
-            said.seek(0)
+            printed.seek(0)
             errors.seek(0)
-            lines = [json.loads(line) for line in said if line.startswith('{"')]
+            lines = [json.loads(line) for line in printed if line.startswith('{"')]
             last = errors.read().partition("Extension modules:")[0][-1500:]
         at = struct.unpack("q", progress.read_bytes())[0]
     how = f"silent for {SILENCE:.0f} s" if hung else f"exit {process.returncode}: {last}" if process.returncode else ""
@@ -100,9 +100,9 @@ def _watched(process, progress):
             process.wait(timeout=1.0)
             return False
         except subprocess.TimeoutExpired:
-            now = progress.read_bytes()
-            if now != before:
-                before, since = now, time.monotonic()
+            current = progress.read_bytes()
+            if current != before:
+                before, since = current, time.monotonic()
             if time.monotonic() - since > SILENCE:
                 process.kill()
                 process.wait()

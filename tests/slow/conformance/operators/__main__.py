@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import torch
 
-from tests.slow.conformance.operators.shares import Outcomes, walked
+from tests.slow.conformance.operators.shares import Walk, walked
 from tests.slow.conformance.operators.table import QUICK, counted, page
 from tests.slow.conformance.operators.walk import DIFFERS
 from tests.slow.conformance.operators.ways import DTYPES, WAYS
@@ -24,19 +24,19 @@ PAGE = Path(__file__).resolve().parents[4] / "docs" / "operators_of_torch.md"
 @click.option("--write/--no-write", default=True, help="Write the page.")
 def main(most, ways, dtypes, parts, write):
     """Say each difference; exit with 1 when there is one."""
-    began, found = time.monotonic(), []
-    for verdict in walked(Outcomes(tuple(ways), tuple(dtypes), most), parts):
-        found.append(verdict)
-        if len(found) % 1000 == 0:
-            click.echo(f"{len(found)} verdicts in {time.monotonic() - began:.0f} s")
+    began, verdicts = time.monotonic(), []
+    for verdict in walked(Walk(tuple(ways), tuple(dtypes), most), parts):
+        verdicts.append(verdict)
+        if len(verdicts) % 1000 == 0:
+            click.echo(f"{len(verdicts)} verdicts in {time.monotonic() - began:.0f} s")
         if verdict.verdict == DIFFERS:
-            click.echo(f"{verdict.op}, {verdict.way}, {verdict.dtype}: {verdict.said}")
-    click.echo(f"{counted(Counter(one.verdict for one in found))} in {time.monotonic() - began:.0f} s")
+            click.echo(f"{verdict.op}, {verdict.way}, {verdict.dtype}: {verdict.reason}")
+    click.echo(f"{counted(Counter(verdict.verdict for verdict in verdicts))} in {time.monotonic() - began:.0f} s")
     if write:
-        quick = walked(Outcomes(QUICK, ("float32",), 1), parts)
-        PAGE.write_text(page(found, quick, torch.__version__.partition("+")[0], most), encoding="utf-8")
+        quick = walked(Walk(QUICK, ("float32",), 1), parts)
+        PAGE.write_text(page(verdicts, quick, torch.__version__.partition("+")[0], most), encoding="utf-8")
         click.echo(f"written: {PAGE}")
-    raise SystemExit(1 if any(one.verdict == DIFFERS for one in found) else 0)
+    raise SystemExit(1 if any(verdict.verdict == DIFFERS for verdict in verdicts) else 0)
 
 
 if __name__ == "__main__":

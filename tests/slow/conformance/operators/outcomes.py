@@ -25,42 +25,42 @@ class Outcome:
 def flat(value: Any, path: str = "result") -> list[tuple[str, Any]]:
     """Return (path, leaf) for all in lists, tuples and dicts; a container's kind is a leaf too."""
     if isinstance(value, dict):
-        return [(path, "dict"), *(leaf for key, one in value.items() for leaf in flat(one, f"{path}[{key!r}]"))]
+        return [(path, "dict"), *(leaf for key, leaf in value.items() for leaf in flat(leaf, f"{path}[{key!r}]"))]
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
-        inside = [leaf for index, one in enumerate(value) for leaf in flat(one, f"{path}[{index}]")]
+        inside = [leaf for index, leaf in enumerate(value) for leaf in flat(leaf, f"{path}[{index}]")]
         return [(path, type(value).__name__), *inside]
     return [(path, value)]
 
 
-def differences(there: Outcome, here: Outcome, device: str, values: bool = True) -> list[str]:
+def differences(actual: Outcome, expected: Outcome, device: str, values: bool = True) -> list[str]:
     """Return a line for each thing in which the outcome on `device` differs from the CPU's; `values`: numbers too."""
-    if [path for path, _ in there.leaves] != [path for path, _ in here.leaves]:
-        return [f"other results: {[p for p, _ in there.leaves]} for {[p for p, _ in here.leaves]}"]
+    if [path for path, _ in actual.leaves] != [path for path, _ in expected.leaves]:
+        return [f"other results: {[p for p, _ in actual.leaves]} for {[p for p, _ in expected.leaves]}"]
     return [
         f"{path}: {line}"
-        for (path, one), (_, other) in zip(there.leaves, here.leaves, strict=True)
-        if (line := _difference(one, other, there.places.get(path, device), values))
+        for (path, leaf), (_, other) in zip(actual.leaves, expected.leaves, strict=True)
+        if (line := _difference(leaf, other, actual.places.get(path, device), values))
     ]
 
 
-def _difference(one, other, device, values):
-    if isinstance(one, Tensor) != isinstance(other, Tensor):
-        return f"{one!r} for the CPU's {other!r}"
-    if isinstance(one, Tensor):
-        facts, wanted = _facts(one), _facts(other)
+def _difference(leaf, other, device, values):
+    if isinstance(leaf, Tensor) != isinstance(other, Tensor):
+        return f"{leaf!r} for the CPU's {other!r}"
+    if isinstance(leaf, Tensor):
+        facts, wanted = _facts(leaf), _facts(other)
         if facts != wanted:
             return f"{facts} for the CPU's {wanted}"
-        if not other.is_meta and str(one.device) != device:
-            return f"it is on {one.device}"
-        if values and other.layout == torch.strided and not other.is_meta and not _same(one, other):
-            return f"{one.detach().cpu().flatten()[:6]} for the CPU's {other.detach().flatten()[:6]}"
+        if not other.is_meta and str(leaf.device) != device:
+            return f"it is on {leaf.device}"
+        if values and other.layout == torch.strided and not other.is_meta and not _same(leaf, other):
+            return f"{leaf.detach().cpu().flatten()[:6]} for the CPU's {other.detach().flatten()[:6]}"
         return ""
-    if isinstance(one, torch.device):
-        return "" if str(one) == device and other.type == "cpu" else f"{one} for the CPU's {other}"
-    if type(one) is not type(other):
-        return f"{one!r} for the CPU's {other!r}"
-    if values and isinstance(one, (int, float, complex, str)) and not _equal(one, other):
-        return f"{one!r} for the CPU's {other!r}"
+    if isinstance(leaf, torch.device):
+        return "" if str(leaf) == device and other.type == "cpu" else f"{leaf} for the CPU's {other}"
+    if type(leaf) is not type(other):
+        return f"{leaf!r} for the CPU's {other!r}"
+    if values and isinstance(leaf, (int, float, complex, str)) and not _equal(leaf, other):
+        return f"{leaf!r} for the CPU's {other!r}"
     return ""
 
 
@@ -72,14 +72,14 @@ def _facts(tensor):
     )  # fmt: skip
 
 
-def _same(one, other):
-    one, other = one.detach().cpu().resolve_conj().resolve_neg(), other.detach().resolve_conj().resolve_neg()
+def _same(leaf, other):
+    leaf, other = leaf.detach().cpu().resolve_conj().resolve_neg(), other.detach().resolve_conj().resolve_neg()
     try:
-        torch.testing.assert_close(one, other, equal_nan=True)
+        torch.testing.assert_close(leaf, other, equal_nan=True)
     except AssertionError:
         return False
     return True
 
 
-def _equal(one, other):
-    return one == other or (one != one and other != other) or isinstance(one, float) and abs(one - other) < 1e-5
+def _equal(leaf, other):
+    return leaf == other or (leaf != leaf and other != other) or isinstance(leaf, float) and abs(leaf - other) < 1e-5

@@ -22,9 +22,9 @@ def mapped(value: Any, on_tensor: Callable[[Tensor], Any], device: str) -> Any:
     if isinstance(value, torch.device) or isinstance(value, str) and value.startswith("cuda"):
         return torch.device(device) if torch.device(value).type == "cuda" else value
     if isinstance(value, dict):
-        return {name: mapped(one, on_tensor, device) for name, one in value.items()}
+        return {name: mapped(item, on_tensor, device) for name, item in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(mapped(one, on_tensor, device) for one in value)
+        return type(value)(mapped(item, on_tensor, device) for item in value)
     return value
 
 
@@ -39,10 +39,10 @@ def _tensor(tensor, device, needs_gradient):
         bare = torch._neg_view(bare) if neg else bare
         length = 1 + sum((n - 1) * s for n, s in zip(bare.shape, bare.stride(), strict=True)) if bare.numel() else 0
         flat = bare.as_strided((length,), (1,)).to(place, copy=True)
-        made = flat.as_strided(bare.shape, bare.stride(), 0)
-        made = torch._neg_view(made) if neg else made
-        made = made.conj() if conj else made
-    made = made.detach()
-    if made.is_floating_point() or made.is_complex():
-        made.requires_grad_(tensor.requires_grad if needs_gradient is None else needs_gradient)
-    return made
+        copy = flat.as_strided(bare.shape, bare.stride(), 0)
+        copy = torch._neg_view(copy) if neg else copy
+        copy = copy.conj() if conj else copy
+    copy = copy.detach()
+    if copy.is_floating_point() or copy.is_complex():
+        copy.requires_grad_(tensor.requires_grad if needs_gradient is None else needs_gradient)
+    return copy

@@ -14,9 +14,11 @@ DEADLINE = 900.0  # seconds that one op may take, in all its ways
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is walked: `ways` and `dtypes` by name, on `device`: at most `most` samples of each op, way and dtype, and a
-    third of that in other dtypes than float32."""
+class Walk:
+    """What is walked: `ways` and `dtypes` by name, on `device`, with at most `most` samples of each op, way and dtype.
+
+    Dtypes other than float32 get a third of that, one at least.
+    """
 
     ways: tuple[str, ...]
     dtypes: tuple[str, ...]
@@ -24,26 +26,26 @@ class Asked:
     device: str = "cuda:0"
 
 
-def walked(asked: Asked, parts: int) -> Iterator[Verdict]:
+def walked(walk: Walk, parts: int) -> Iterator[Verdict]:
     """Yield the verdicts of all ops, from `parts` processes; a process that died at an op is a verdict, too."""
-    found: queue.Queue = queue.Queue()
-    threads = [threading.Thread(target=_share, args=(asked, part, parts, found)) for part in range(parts)]
+    verdicts: queue.Queue = queue.Queue()
+    threads = [threading.Thread(target=_share, args=(walk, part, parts, verdicts)) for part in range(parts)]
     for thread in threads:
         thread.start()
     for _ in threads:
-        yield from iter(found.get, None)
+        yield from iter(verdicts.get, None)
 
 
-def _share(asked, part, parts, found):
+def _share(walk, part, parts, verdicts):
     first = 0
     while first is not None:
-        first = _process(asked, part, parts, first, found)
-    found.put(None)
+        first = _process(walk, part, parts, first, verdicts)
+    verdicts.put(None)
 
 
-def _process(asked, part, parts, first, found):
+def _process(walk, part, parts, first, verdicts):
     """Walk a part from its op number `first` on; return None at its end, or the number of the op to begin with anew."""
-    request = json.dumps({"asked": asdict(asked), "part": part, "parts": parts, "first": first})
+    request = json.dumps({**asdict(walk), "part": part, "parts": parts, "first": first})
     command = [sys.executable, "-m", "tests.slow.conformance.operators.share", request]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     at, name = first, "none"
@@ -54,9 +56,9 @@ def _process(asked, part, parts, first, found):
             process.communicate()
             return None
         else:
-            found.put(Verdict(**line))
-    said = process.communicate()[1].strip()[-300:]
-    found.put(Verdict(name, "all", "all", "differs", f"the process ended with {process.returncode}: {said}"))
+            verdicts.put(Verdict(**line))
+    error = process.communicate()[1].strip()[-300:]
+    verdicts.put(Verdict(name, "all", "all", "differs", f"the process ended with {process.returncode}: {error}"))
     return at + 1
 
 

@@ -29,95 +29,100 @@ _WIDER = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of calls of `op` in one `way` and `dtype`: `said` is the first error's, or the difference's, words."""
+    """What came of calls of `op` in one `way` and `dtype`; `reason`: the words of the first error or difference."""
 
     op: str
     way: str
     dtype: str
     verdict: str
-    said: str = ""
+    reason: str = ""
 
 
 def examine(op: Any, way: str, dtype: str, most: int, device: str = "cuda:0") -> Verdict | None:
     """Return the worst verdict of at most `most` calls of `op`; None where there is none to make."""
     if not applies(op, way, dtype):
         return None
-    found = []
+    results = []
     name = op.formatted_name
     try:
         for case in cases(op, way, dtype, device, most):
-            found.append(_judged(name, case, device))
+            results.append(_judged(name, case, device))
     except Exception as error:  # the samples are made on the device: that is a program like any other
-        found.append((REFUSED if type(error) is NotImplementedError else DIFFERS, f"samples: {_words(error)}"))
+        results.append((REFUSED if type(error) is NotImplementedError else DIFFERS, f"samples: {_words(error)}"))
     for verdict in (DIFFERS, REFUSED, ALONE, AGREES, SAME):
-        for one, said in found:
-            if one == verdict:
-                return Verdict(name, way, dtype, *_known(op, way, dtype, verdict, said))
+        for each, reason in results:
+            if each == verdict:
+                return Verdict(name, way, dtype, *_known(op, way, dtype, verdict, reason))
     return None
 
 
-def _known(op, way, dtype, verdict, said):
+def _known(op, way, dtype, verdict, reason):
     """Return the verdict and its words, set right by what is known of the op, and of CUDA's dtypes."""
     if verdict == DIFFERS and (op.formatted_name, way) in OF_TORCH:
         return APART, OF_TORCH[op.formatted_name, way]
     lacking = way != "wrong" and DTYPES[dtype] not in op.dtypesIfCUDA
     if verdict == REFUSED:
-        known = (why for words, why in REASONS.items() if words in said)
-        return verdict, "CUDA lacks the dtype" if lacking else next(known, said)
+        reasons = (why for words, why in REASONS.items() if words in reason)
+        return verdict, "CUDA lacks the dtype" if lacking else next(reasons, reason)
     if verdict == AGREES and lacking:
         return BEYOND, ""
-    return verdict, said
+    return verdict, reason
 
 
 def _judged(name, case, device):
-    here = _run(case, "cpu", 0)
-    there = _run(case, device, 0)
-    if case.error is not None and _is(there.error, *case.error):
+    expected = _run(case, "cpu", 0)
+    actual = _run(case, device, 0)
+    if case.error is not None and _is(actual.error, *case.error):
         return AGREES, ""
-    if there.error is not None:
-        if here.error is None:
-            return REFUSED, _words(there.error)
-        if type(there.error) is type(here.error):
+    if actual.error is not None:
+        if expected.error is None:
+            return REFUSED, _words(actual.error)
+        if type(actual.error) is type(expected.error):
             return SAME, ""
-        if type(there.error) is NotImplementedError:
-            return REFUSED, _words(there.error)
-        return DIFFERS, f"{_words(there.error)} for the CPU's {_words(here.error)}"
-    if here.error is not None:
-        if " not implemented for '" in str(here.error) and _is_as_in_wider(case, there):
+        if type(actual.error) is NotImplementedError:
+            return REFUSED, _words(actual.error)
+        return DIFFERS, f"{_words(actual.error)} for the CPU's {_words(expected.error)}"
+    if expected.error is not None:
+        if " not implemented for '" in str(expected.error) and _is_as_in_wider(case, actual):
             return ALONE, ""
-        return DIFFERS, f"no error for the CPU's {_words(here.error)}"
+        return DIFFERS, f"no error for the CPU's {_words(expected.error)}"
     if case.error is not None:
         return SAME, ""
     place = _place(case, device)
-    found = differences(there, here, place, values=name not in UNWRITTEN)
-    if found and _random(case, here):
-        found = differences(there, here, place, values=False)
-    return (DIFFERS, found[0]) if found else (AGREES, "")
+    results = differences(actual, expected, place, values=name not in UNWRITTEN)
+    if results and _random(case, expected):
+        results = differences(actual, expected, place, values=False)
+    return (DIFFERS, results[0]) if results else (AGREES, "")
 
 
-def _is_as_in_wider(case, there):
+def _is_as_in_wider(case, actual):
     """Return whether the results are those that the CPU computes in a wider dtype."""
-    given = next(one.dtype for _, one in flat((case.args, case.kwargs)) if isinstance(one, Tensor))
+    dtype = next(value.dtype for _, value in flat((case.args, case.kwargs)) if isinstance(value, Tensor))
     args, kwargs = tree_map(
-        lambda one: one.to(_WIDER[given]) if isinstance(one, Tensor) and one.dtype is given else one,
+        lambda value: value.to(_WIDER[dtype]) if isinstance(value, Tensor) and value.dtype is dtype else value,
         (case.args, case.kwargs),
     )
     wide = _run(replace(case, args=args, kwargs=kwargs), "cpu", 0)
-    found, wanted = (
-        [one.detach().cpu() for path, one in outcome.leaves if path.startswith("result") and isinstance(one, Tensor)]
-        for outcome in (there, wide)
+    results, wanted = (
+        [
+            value.detach().cpu()
+            for path, value in outcome.leaves
+            if path.startswith("result") and isinstance(value, Tensor)
+        ]
+        for outcome in (actual, wide)
     )
-    return len(found) == len(wanted) > 0 and all(
-        one.shape == other.shape and torch.allclose(one.to(other.dtype), other, rtol=0.02, atol=0.02, equal_nan=True)
-        for one, other in zip(found, wanted, strict=True)
+    return len(results) == len(wanted) > 0 and all(
+        value.shape == other.shape
+        and torch.allclose(value.to(other.dtype), other, rtol=0.02, atol=0.02, equal_nan=True)
+        for value, other in zip(results, wanted, strict=True)
     )
 
 
 def _place(case, device):
     """Return where CUDA leaves what the call makes: where it is told, else where its tensors lie."""
-    named = case.kwargs.get("device")
-    there = any(isinstance(one, Tensor) and one.is_cuda for _, one in flat((case.args, case.kwargs)))
-    kind = torch.device(named).type if named is not None else "cuda" if there else "cpu"
+    device_name = case.kwargs.get("device")
+    on_device = any(isinstance(value, Tensor) and value.is_cuda for _, value in flat((case.args, case.kwargs)))
+    kind = torch.device(device_name).type if device_name is not None else "cuda" if on_device else "cpu"
     return device if kind == "cuda" else kind
 
 
@@ -125,35 +130,35 @@ def _is(error, kind, pattern):
     return isinstance(error, kind) and re.search(pattern, str(error)) is not None
 
 
-def _random(case, here):
+def _random(case, expected):
     """Return whether the CPU itself gives other numbers with another seed."""
-    return bool(differences(_run(case, "cpu", 1), here, "cpu"))
+    return bool(differences(_run(case, "cpu", 1), expected, "cpu"))
 
 
 def _run(case: Case, device: str, seed: int) -> Outcome:
     args, kwargs = copied((case.args, case.kwargs), device)
-    places = {path: str(one.device) for path, one in flat((args, kwargs), "given") if isinstance(one, Tensor)}
+    places = {path: str(value.device) for path, value in flat((args, kwargs), "given") if isinstance(value, Tensor)}
     torch.manual_seed(seed)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = case.function(*args, **kwargs)
-            leaves = flat(made)
+            result = case.function(*args, **kwargs)
+            leaves = flat(result)
             if case.after is not None:
-                leaves += flat(_gradients(case.after(made), (args, kwargs)), "gradient")
+                leaves += flat(_gradients(case.after(result), (args, kwargs)), "gradient")
             leaves += flat((args, kwargs), "given")
     except Exception as error:
         return Outcome(error=error)
     return Outcome(leaves, places)
 
 
-def _gradients(made, given):
+def _gradients(result, arguments):
     """Return the gradients of all that `made` has of numbers, for all tensors that were given."""
-    inputs = [one for _, one in flat(given) if isinstance(one, Tensor) and one.requires_grad]
-    results = [one for _, one in flat(made) if isinstance(one, Tensor) and one.requires_grad]
+    inputs = [value for _, value in flat(arguments) if isinstance(value, Tensor) and value.requires_grad]
+    results = [value for _, value in flat(result) if isinstance(value, Tensor) and value.requires_grad]
     if not inputs or not results:
         return []
-    ones = [torch.ones_like(one) for one in results]
+    ones = [torch.ones_like(value) for value in results]
     return torch.autograd.grad(results, inputs, ones, allow_unused=True)
 
 

@@ -77,8 +77,8 @@ def _case(op, way, sample):
     if way == "gradient":
         return Case(op.op, args, kwargs, after=sample.output_process_fn_grad)
     if way == "keyword":
-        named = _by_name(op, args, kwargs)
-        return None if named is None else Case(op.op, (), named)
+        by_name = _by_name(op, args, kwargs)
+        return None if by_name is None else Case(op.op, (), by_name)
     if way == "in place":
         return Case(op.get_inplace(), args, kwargs)
     if way == "method":
@@ -92,39 +92,39 @@ def _into(function):
     """Return a call that gives the results of `function` and what it wrote to `out=`, of right size and of none."""
 
     def into(*args, **kwargs):
-        made = function(*args, **kwargs)
-        found = []
+        result = function(*args, **kwargs)
+        outs = []
         for sized in (True, False):
-            out = _outs(made, sized)
+            out = _outs(result, sized)
             returned = function(*args, **kwargs, out=out)
             same = all(a is b for a, b in zip(_tensors(returned), _tensors(out), strict=True))
-            found.append((out, same))
-        return found
+            outs.append((out, same))
+        return outs
 
     return into
 
 
-def _tensors(made):
-    return [made] if isinstance(made, Tensor) else list(made)
+def _tensors(result):
+    return [result] if isinstance(result, Tensor) else list(result)
 
 
-def _outs(made, sized):
-    if isinstance(made, Tensor):
-        return torch.full_like(made, 1) if sized else torch.empty(0, dtype=made.dtype, device=made.device)
-    several = [_outs(one, sized) for one in made]
-    return several if isinstance(made, list) else tuple(several)
+def _outs(result, sized):
+    if isinstance(result, Tensor):
+        return torch.full_like(result, 1) if sized else torch.empty(0, dtype=result.dtype, device=result.device)
+    several = [_outs(part, sized) for part in result]
+    return several if isinstance(result, list) else tuple(several)
 
 
 def _by_name(op, args, kwargs):
     """Return the arguments by name, or None where none of torch's declarations takes them so on the CPU."""
     for names in _names(op):
         if len(args) <= len(names) and not {*names[: len(args)]} & {*kwargs}:
-            named = {**dict(zip(names, args, strict=False)), **kwargs}
+            by_name = {**dict(zip(names, args, strict=False)), **kwargs}
             try:
-                op.op(**copied(named, "cpu"))
+                op.op(**copied(by_name, "cpu"))
             except Exception:  # whatever it is, the names are not those of this call
                 continue
-            return named
+            return by_name
     return None
 
 
@@ -137,6 +137,6 @@ def _names(op):
     packet = getattr(torch.ops.aten, op.aten_name or op.name, None)
     if isinstance(packet, torch._ops.OpOverloadPacket):
         for overload in packet.overloads():
-            names = [one.name for one in getattr(packet, overload)._schema.arguments]
+            names = [part.name for part in getattr(packet, overload)._schema.arguments]
             if "out" not in names:
                 yield ["input" if name == "self" else name for name in names]

@@ -1,17 +1,28 @@
-"""PyTorch programs as anybody writes them; each yields what it made and the device where CUDA would leave it.
+"""PyTorch programs that move tensors; each yields its results, and the device where CUDA would leave each.
 
 A program is a generator function of a device (or, in `several`, of a list of four). It yields
 
     (name, result, device)
 
 where `result` is a tensor, a number, a list or dict of these, an `nn.Module` or an optimiser, and `device` the one that
-CUDA reports for every tensor in it. On the CPU all devices are the CPU, so the same program runs there as the oracle.
-Random numbers come from the CPU (`data`), so that all devices start from the same ones.
+CUDA reports for every tensor in it. On the CPU all devices are the CPU, and a program gives the values to compare with.
+Random numbers come from the CPU (`data`), so that all devices start from the same ones. Programs of which only the
+numbers are compared are in `tests/simgpu/programs`.
 """
 
-from tests.slow.conformance.programs import autograd, chapters, modules, networks, optimisers, saving, several, tensors
+import inspect
 
-SINGLE = {f"{m.__name__.split('.')[1]}.{f.__name__}": f for m in (
-    autograd, chapters, modules, networks, optimisers, saving, tensors,
-) for f in m.PROGRAMS}  # fmt: skip
-SEVERAL = {f"several.{f.__name__}": f for f in several.PROGRAMS}
+from tests.slow.conformance.programs import autograd, modules, optimisers, several, tensors
+
+
+def _programs(*rooms):
+    return {
+        f"{room.__name__.rpartition('.')[2]}.{name}": function
+        for room in rooms
+        for name, function in vars(room).items()
+        if inspect.isgeneratorfunction(function)
+    }
+
+
+SINGLE = _programs(autograd, modules, optimisers, tensors)
+SEVERAL = _programs(several)

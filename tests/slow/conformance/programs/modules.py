@@ -1,12 +1,9 @@
 """`nn.Module`: moved, kept in buffers, initialised, frozen, shared, pruned of gradients."""
 
-import copy
-
 import torch
 from torch import nn
-from torch.nn import functional as F
 
-from tests.slow.conformance.programs.data import normal, seeded, whole
+from tests.slow.conformance.programs.data import normal, seeded
 
 
 class WithBuffers(nn.Module):
@@ -49,70 +46,6 @@ def optimiser_made_before_the_move(device):
     yield "model", model, device
 
 
-def layers(device):
-    x = normal(2, 4, 6).to(device)
-    image = normal(2, 3, 8, 8).to(device)
-    made = [
-        seeded(lambda: nn.LayerNorm(6)),
-        seeded(lambda: nn.GroupNorm(2, 4)),
-        seeded(lambda: nn.Conv1d(4, 2, 3)),
-        seeded(lambda: nn.BatchNorm1d(4)),
-        nn.Flatten(),
-        nn.Softmax(-1),
-        nn.PReLU(),
-        nn.Identity(),
-        nn.GELU(),
-        nn.SiLU(),
-    ]
-    yield "sequences", [m.to(device)(x) for m in made], device
-    of_images = [
-        seeded(lambda: nn.Conv2d(3, 4, 3, groups=1, dilation=2)),
-        nn.MaxPool2d(2),
-        nn.AvgPool2d(2),
-        nn.Upsample(scale_factor=2),
-        seeded(lambda: nn.BatchNorm2d(3)),
-        nn.InstanceNorm2d(3),
-        nn.ZeroPad2d(1),
-        nn.PixelShuffle(1),
-        nn.Unfold(3),
-    ]
-    yield "images", [m.to(device)(image) for m in of_images], device
-    yield "state", made + of_images, device
-    bag = seeded(lambda: nn.EmbeddingBag(10, 3, mode="mean")).to(device)
-    yield "bag", bag(whole(10, 6).to(device), torch.tensor([0, 4], device=device)), device
-    yield "bilinear", seeded(lambda: nn.Bilinear(6, 6, 2)).to(device)(x, x), device
-
-
-def losses(device):
-    guess, truth = normal(4, 3).to(device).requires_grad_(), normal(4, 3, seed=1).to(device)
-    kinds, weight = whole(3, 4).to(device), torch.tensor([1.0, 2.0, 0.5], device=device)
-    found = [
-        F.mse_loss(guess, truth),
-        F.l1_loss(guess, truth),
-        F.smooth_l1_loss(guess, truth),
-        F.huber_loss(guess, truth),
-        F.cross_entropy(guess, kinds, weight=weight, label_smoothing=0.1),
-        nn.NLLLoss()(guess.log_softmax(1), kinds),
-        F.binary_cross_entropy_with_logits(guess, truth.sigmoid()),
-        F.cosine_similarity(guess, truth).sum(),
-        F.kl_div(guess.log_softmax(1), truth.softmax(1), reduction="batchmean"),
-        nn.TripletMarginLoss()(guess, truth, -truth),
-    ]
-    sum(found).backward()
-    yield "losses", found, device
-    yield "gradient", guess.grad, device
-
-
-def dropout(device):
-    """Which numbers fall out is the device's own chance; how many, and where the rest lies, is not."""
-    layer, x = nn.Dropout(0.5), torch.ones(1000, device=device)
-    dropped = layer(x)
-    yield "values", torch.unique(dropped), device
-    yield "about half", 400 < (dropped == 0).sum().item() < 600, device
-    layer.eval()
-    yield "evaluated", layer(x), device
-
-
 def frozen_and_shared(device):
     first, second = seeded(lambda: nn.Linear(3, 3)), nn.Linear(3, 3)
     second.weight = first.weight
@@ -139,37 +72,3 @@ def initialised_there(device):
     nn.init.ones_(empty.weight)
     nn.init.ones_(empty.bias)
     yield "from meta", empty, device
-
-
-def copied(device):
-    model = seeded(lambda: nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))).to(device)
-    twin = copy.deepcopy(model)
-    with torch.no_grad():
-        twin[0].weight.zero_()
-    yield "model", model, device
-    yield "twin", twin, device
-    vector = nn.utils.parameters_to_vector(model.parameters())
-    yield "vector", vector, device
-    nn.utils.vector_to_parameters(vector * 2, model.parameters())
-    yield "doubled", model, device
-
-
-def functional(device):
-    """`torch.func`: a module as a function of its parameters."""
-    model = seeded(lambda: nn.Linear(3, 2)).to(device)
-    parameters = {name: p.detach() * 2 for name, p in model.named_parameters()}
-    x = normal(4, 3).to(device)
-    yield "called", torch.func.functional_call(model, parameters, (x,)), device
-
-
-PROGRAMS = [
-    moved,
-    optimiser_made_before_the_move,
-    layers,
-    losses,
-    dropout,
-    frozen_and_shared,
-    initialised_there,
-    copied,
-    functional,
-]

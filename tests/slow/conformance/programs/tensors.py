@@ -1,92 +1,45 @@
 """Tensors without networks: made, moved, viewed, written to, indexed, reduced."""
 
-import copy
-import pickle
-
-import numpy
 import torch
 
-from tests.slow.conformance.programs.data import normal, whole
-
-
-def factories(device):
-    made = {
-        "zeros": torch.zeros(2, 3, device=device),
-        "ones": torch.ones((2,), dtype=torch.int32, device=device),
-        "full": torch.full((2, 2), 7.5, device=device),
-        "tensor": torch.tensor([[1, 2], [3, 4]], device=device),
-        "as_tensor": torch.as_tensor([1.0, 2.0], device=device),
-        "asarray": torch.asarray([1, 2], device=device),
-        "from numpy": torch.as_tensor(numpy.arange(3), device=device),
-        "arange": torch.arange(1, 9, 2, device=device),
-        "linspace": torch.linspace(0, 1, 5, device=device),
-        "logspace": torch.logspace(0, 2, 3, device=device),
-        "eye": torch.eye(3, device=device),
-        "tril_indices": torch.tril_indices(3, 3, device=device),
-        "complex": torch.tensor([1 + 2j], device=device),
-        "bool": torch.tensor(True, device=device),
-        "hann": torch.hann_window(4, device=device),
-        "scalar": torch.scalar_tensor(3.0, device=device),
-    }
-    yield "made", made, device
-    base = made["full"]
-    yield "like", [torch.zeros_like(base), torch.ones_like(base, dtype=torch.int64), torch.full_like(base, 2)], device
-    yield "new", [base.new_zeros(2), base.new_ones(3), base.new_full((2,), 4), base.new_tensor([1, 2])], device
-    yield "shapes", [tuple(torch.empty(2, 5, device=device).shape), tuple(base.new_empty(4).shape)], device
-    yield "like, elsewhere", torch.zeros_like(base, device="cpu"), "cpu"
-
-
-def default_device(device):
-    with torch.device(device):
-        inside = [torch.zeros(2), torch.arange(3), torch.tensor([1.0]), torch.nn.Linear(2, 2).weight.detach() * 0]
-        said = torch.ones(2, device="cpu")
-    yield "inside", inside, device
-    yield "said otherwise", said, "cpu"
-    yield "after", torch.zeros(2), "cpu"
-    previous = torch.get_default_device()
-    torch.set_default_device(device)
-    try:
-        made = torch.zeros(3)
-    finally:
-        torch.set_default_device(previous)
-    yield "set", made, device
+from tests.slow.conformance.programs.data import normal
 
 
 def moves(device):
     x = normal(2, 3)
-    there = x.to(device)
-    yield "same object when nothing changes", [there.to(device) is there, x.to("cpu") is x, x.cpu() is x], device
+    moved = x.to(device)
+    yield "same object when nothing changes", [moved.to(device) is moved, x.to("cpu") is x, x.cpu() is x], device
     yield (
         "to",
         [
-            there,
+            moved,
             x.to(device=device),
             x.to(torch.device(device)),
             x.to(device, torch.float64),
             x.to(device, dtype=torch.int32, copy=True),
-            x.to(there),
-            there.to(torch.float16),
-            there.double(),
-            there.long(),
-            there.to(device, copy=True),
-            there.type(torch.float64),
-            there.type_as(there.double()),
-            x.type_as(there),
+            x.to(moved),
+            moved.to(torch.float16),
+            moved.double(),
+            moved.long(),
+            moved.to(device, copy=True),
+            moved.type(torch.float64),
+            moved.type_as(moved.double()),
+            x.type_as(moved),
             x.to(device, non_blocking=True),
         ],
         device,
     )
-    yield "home", [there.cpu(), there.to("cpu"), there.to(x), there.to("cpu", torch.float64)], "cpu"
-    yield "kept", [there.to(device, memory_format=torch.contiguous_format), there.t().to(device)], device
-    yield "strides", [x.t().to(device).stride(), there.t().cpu().stride()], device
+    yield "home", [moved.cpu(), moved.to("cpu"), moved.to(x), moved.to("cpu", torch.float64)], "cpu"
+    yield "kept", [moved.to(device, memory_format=torch.contiguous_format), moved.t().to(device)], device
+    yield "strides", [x.t().to(device).stride(), moved.t().cpu().stride()], device
     on_cuda = torch.device(device).type == "cuda"
     yield (
         "flags",
-        [there.is_cuda == on_cuda, there.is_cpu != on_cuda, there.device == torch.ones(1, device=device).device],
+        [moved.is_cuda == on_cuda, moved.is_cpu != on_cuda, moved.device == torch.ones(1, device=device).device],
         device,
     )
-    yield "numbers", [there.tolist(), there[0, 0].item(), float(there[0, 1]), there.cpu().numpy().sum().item()], device
-    yield "copies are copies", [x.to(device, copy=True).add_(1).sum() != there.sum()], device
+    yield "numbers", [moved.tolist(), moved[0, 0].item(), float(moved[0, 1]), moved.cpu().numpy().sum().item()], device
+    yield "copies are copies", [x.to(device, copy=True).add_(1).sum() != moved.sum()], device
 
 
 def views(device):
@@ -170,58 +123,3 @@ def indexing(device):
     x[1, 1] = torch.tensor(8.0)
     x[2] = torch.arange(4.0)
     yield "written", x, device
-
-
-def arithmetic(device):
-    x, y = normal(3, 4, dtype=torch.float64).to(device), normal(4, 3, seed=1, dtype=torch.float64).to(device)
-    yield "products", [x @ y, x.mm(y), torch.einsum("ij,jk->ik", x, y), x @ y[:, 0], torch.outer(x[0], y[0])], device
-    yield "batched", [torch.bmm(x[None], y[None]), torch.addmm(x @ y, x, y), torch.tensordot(x, y, 1)], device
-    yield "reduced", [x.sum(), x.mean(0), x.std(), x.norm(), x.prod(1), x.logsumexp(1), x.argmax(), x.all()], device
-    yield "several", [*x.max(1), *torch.topk(x, 2), *x.sort(descending=True), *torch.var_mean(x), *x.aminmax()], device
-    yield (
-        "joined",
-        [torch.cat([x, x]), torch.stack([x, x], -1), torch.vstack([x, x]), x.repeat(2, 1), x.roll(1)],
-        device,
-    )
-    yield "pointwise", [x.relu(), x.softmax(1), torch.sigmoid(x), torch.lerp(x, x + 1, 0.5), x.clamp(min=0)], device
-    yield "compared", [x == x, torch.equal(x, x), torch.allclose(x, x + 1e-12), torch.isnan(x).any()], device
-    square = x @ x.t() + torch.eye(3, device=device)
-    yield "linalg", [torch.linalg.inv(square), torch.linalg.det(square), torch.linalg.solve(square, x)], device
-    yield "fft", [torch.fft.rfft(x), torch.fft.ifft(torch.fft.fft(x)).real], device
-    k = whole(5, 9).to(device)
-    yield (
-        "whole",
-        [*torch.unique(k, return_counts=True), torch.bincount(k), k.cumsum(0), torch.histc(k.double(), 3)],
-        device,
-    )
-    yield (
-        "grid",
-        [*torch.meshgrid(k[:2], k[:3], indexing="ij"), torch.combinations(k[:3]), torch.searchsorted(k.sort()[0], k)],
-        device,
-    )
-
-
-def copies(device):
-    x = normal(3).to(device)
-    yield "copies", [copy.copy(x), copy.deepcopy(x), x.clone(), x.detach(), pickle.loads(pickle.dumps(x))], device
-    yield "in a dict", copy.deepcopy({"a": x, "b": [x]}), device
-    yield "shared within", copy.deepcopy([x, x])[0] is not x, device
-    yield "lengths", [len(x), x.numel(), x.element_size(), x.nbytes, x.dim(), list(x.size()), x.ndim], device
-    yield "truth", [bool(x.sum() < 99), int(x.numel()), 3.0 in torch.tensor([3.0], device=device)], device
-    yield "iterated", list(x), device
-    yield "formatted", f"{x[0]:.3f}", device
-    yield "data", x.data, device
-    x.data = x.data * 2
-    yield "data set", x, device
-
-
-def spoken(device):
-    """What a tensor says of itself, with the device's name in it."""
-    x = torch.arange(3, device=device)
-    yield "index", x.get_device() == (-1 if x.is_cpu else x.device.index), device
-    yield "repr", ("device='cuda" in repr(x)) == (torch.device(device).type == "cuda"), device
-    yield "type", x.type().endswith("LongTensor"), device
-    yield "kind", [x.type().startswith("torch.cuda.")] == [torch.device(device).type == "cuda"], device
-
-
-PROGRAMS = [factories, default_device, moves, views, in_place, scalars_mix, indexing, arithmetic, copies, spoken]

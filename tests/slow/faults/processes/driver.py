@@ -27,14 +27,14 @@ class Tell(Hook):
         self._say, self._last = say, 0.0
 
     def after_run(self, session, step):
-        now = time.monotonic()
-        if now - self._last >= _EVERY:
-            self._last = now
+        clock = time.monotonic()
+        if clock - self._last >= _EVERY:
+            self._last = clock
             self._say(step=step.step)
 
 
-def main(told):
-    """Train as `told`; every line said is JSON."""
+def main(fields):
+    """Train as the fields say; every line that is printed is JSON."""
     words = own_words()
 
     def say(**fields):
@@ -42,37 +42,33 @@ def main(told):
 
     warnings.showwarning = lambda message, *_: say(warned=str(message).split("\n")[0])
     try:
-        with _cluster(told) as cluster:
+        with _cluster(fields) as cluster:
             say(pids=cluster.client.run(os.getpid), tasks=cluster.tasks)
-            result = _train(told, cluster, Tell(say))
-        end = {
-            "version": result.version,
-            "incarnations": result.incarnations,
-            "events": [e.what for e in result.events],
-        }
-        say(complaints=complaints(result, told["steps"]), **end)
+            result = _train(fields, cluster, Tell(say))
+        wrong = complaints(result, fields["steps"])
+        say(complaints=wrong, version=result.version, incarnations=result.incarnations)
     except Exception as error:
         say(error=type(error).__name__, text=str(error))
 
 
-def _cluster(told):
-    if "local" in told:
-        return local_cluster(**told["local"])
-    return connect(ClusterSpec.read(told["spec"]), security=told["certificate"], timeout=120)
+def _cluster(fields):
+    if "local" in fields:
+        return local_cluster(**fields["local"])
+    return connect(ClusterSpec.read(fields["spec"]), security=fields["certificate"], timeout=120)
 
 
-def _train(told, cluster, tell):
+def _train(fields, cluster, tell):
     return train(
-        Counting(told["workers"], told["pause"]),
+        Counting(fields["workers"], fields["pause"]),
         cluster,
         optimizer=SGD_1,
-        mode=told["mode"],
-        workers=told["workers"],
-        aggregate=told["aggregate"],
-        total_steps=told["steps"],
-        hooks=[tell, SaveCheckpoint(steps=max(5, told["steps"] // 12))],
-        checkpoint_dir=told["folder"],
-        seed=told["seed"],
+        mode=fields["mode"],
+        workers=fields["workers"],
+        aggregate=fields["aggregate"],
+        total_steps=fields["steps"],
+        hooks=[tell, SaveCheckpoint(steps=max(5, fields["steps"] // 12))],
+        checkpoint_dir=fields["folder"],
+        seed=fields["seed"],
     )
 
 

@@ -16,10 +16,7 @@ _DASKS = re.compile(r"MainThread|.*Dask-|TCP-Executor|asyncio|ThreadPoolExecutor
 def left_in_tasks(cluster):
     """Return, as sentences, what is open in the tasks and should not be; waits for replacements to join."""
     deadline = time.monotonic() + _FREE
-    found = []
-    for task in cluster.tasks:
-        found += _left_in(cluster, task, deadline)
-    return found
+    return [leak for task in cluster.tasks for leak in _left_in(cluster, task, deadline)]
 
 
 def _left_in(cluster, task, deadline):

@@ -33,12 +33,12 @@ class Members:
         names = {job: [name_of(job, index) for index in range(count)] for job, count in jobs.items()}
         ports = iter(free_ports(1 + ps + worker))
         lines = [
-            f"{job} = [{', '.join(_quoted(self._place(name)[0], next(ports)) for name in named)}]"
-            for job, named in names.items()
+            f"{job} = [{', '.join(_quoted(self._place(name)[0], next(ports)) for name in members)}]"
+            for job, members in names.items()
         ]
         self.file.write_text("\n".join(lines) + "\n")
         self.spec = ClusterSpec.read(self.file)
-        self.names = [name for named in names.values() for name in named]
+        self.names = [name for members in names.values() for name in members]
         for name in self.names:
             self.start(name)
 
@@ -130,9 +130,9 @@ def free_ports(count):
     """Return ports of loopback on which nobody listens now."""
     with ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
 
 
 def _quoted(host, port):

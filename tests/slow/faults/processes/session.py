@@ -16,21 +16,15 @@ _START = 150.0  # seconds until the first step, on a busy machine
 
 
 class SessionProcess:
-    """Runs the driver on `told`; `start` is how to start a command, here or on another host."""
+    """Runs the driver on `fields`; `start` is how to start a command, here or on another host."""
 
-    def __init__(self, told, start=subprocess.Popen, environment=None):
-        command = [sys.executable, "-m", "tests.slow.faults.processes.driver", json.dumps(told)]
+    def __init__(self, fields, start=subprocess.Popen, environment=None):
+        command = [sys.executable, "-m", "tests.slow.faults.processes.driver", json.dumps(fields)]
         self._process = start(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY, env=environment
         )
-        self.pid, self.family, self.standstill, self._lines, self._errors = (
-            self._process.pid,
-            [],
-            0.0,
-            queue.Queue(),
-            [],
-        )
-        self._last = None
+        self.pid, self.family, self.standstill = self._process.pid, [], 0.0
+        self._lines, self._errors, self._last = queue.Queue(), [], None
         self._readers = [
             threading.Thread(target=self._read, daemon=True),
             threading.Thread(target=lambda: self._errors.extend(self._process.stderr), daemon=True),
@@ -47,12 +41,12 @@ class SessionProcess:
         """Wait until `step` has been told; return False when the session ended before."""
         deadline = time.monotonic() + _START
         while True:
-            told = self._next(deadline)
-            if told is None:
+            line = self._next(deadline)
+            if line is None:
                 return False
-            if "pids" in told:
+            if "pids" in line:
                 self.family = psutil.Process(self.pid).children(recursive=True)
-            if told.get("step", 0) >= step:
+            if line.get("step", 0) >= step:
                 return True
 
     def end(self, patience):
@@ -67,20 +61,20 @@ class SessionProcess:
 
     def _next(self, deadline):
         try:
-            told = self._lines.get(timeout=max(0.01, deadline - time.monotonic()))
+            line = self._lines.get(timeout=max(0.01, deadline - time.monotonic()))
         except queue.Empty:
             raise TimeoutError("the session said nothing more") from None
-        if told is None:
+        if line is None:
             self._lines.put(None)  # whoever asks again gets the same answer
-        elif "complaints" in told or "error" in told:
-            self._last = told
-        return told
+        elif "complaints" in line or "error" in line:
+            self._last = line
+        return line
 
     def signal(self, number):
         """Send the session's process a signal, from outside."""
         self._process.send_signal(number)
 
-    def left(self, patience=12.0):
+    def left_over(self, patience=12.0):
         """Return, as sentences, which processes of the session are still there some seconds after its end."""
         deadline = time.monotonic() + patience
         while running := [process for process in self.family if process.is_running() and not _is_zombie(process)]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from course.cluster.certificates import write_certificate
 from course.training.checkpoint.checkpoints import Checkpoints
 from tests.slow.faults.counting import counted
-from tests.slow.faults.outcome import Outcome
+from tests.slow.faults.outcome import outcome_of
 from tests.slow.faults.processes.members import free_ports
 from tests.slow.faults.processes.role import play, standstill
 
@@ -44,14 +44,12 @@ class ClassicScene:
         with self._trial:
             try:
                 time.sleep(plan.step / 400)
-                struck, expected = time.monotonic(), CLASSIC_STRIKES[plan.kind.name](roles, plan)
+                struck, expected = time.monotonic(), _strike(roles, plan)
                 codes = roles.ended()
-                end, said, found = _judged(roles, codes, expected, plan)
-                stood = standstill(roles.traces, struck)
+                trial = *_judged(roles, codes, expected, plan), standstill(roles.traces, struck)
             except TimeoutError as error:
-                end, said, found, stood = "hang", [str(error)], [roles.words()], None
-        seconds = time.monotonic() - began
-        return Outcome(plan.seed, plan.kind.name, end, seconds, stood, "; ".join(said), found)
+                trial = "hang", [str(error)], [roles.words()], None
+        return outcome_of(plan, time.monotonic() - began, *trial)
 
     def close(self):
         """End what `prepare` began, where no `run` came after it."""
@@ -106,12 +104,12 @@ class Roles:
         """Return the last lines of every role."""
         return "\n".join(f"{path.stem}: {path.read_text()[-700:]}" for path in sorted(self._folder.glob("*.log")))
 
-    def _wait(self, true, patience, what):
+    def _wait(self, true, patience, problem):
         deadline = time.monotonic() + patience
         while not true():
             if time.monotonic() > deadline:
                 running = [name for name, process in self._processes.items() if process.is_alive()]
-                raise TimeoutError(f"{what} within {patience:.0f} s; still running: {running}")
+                raise TimeoutError(f"{problem} within {patience:.0f} s; still running: {running}")
             time.sleep(0.05)
 
     def close(self):
@@ -122,71 +120,36 @@ class Roles:
 
 
 def _judged(roles, codes, expected, plan):
-    """Return (end, what was said, complaints): exit codes, the last checkpoint's numbers, one clear sentence."""
-    found = [f"{name} ended with {code}" for name, code in codes.items() if code not in expected.get(name, (0,))]
+    """Return (end, notes, complaints): exit codes, the last checkpoint's numbers, one clear sentence."""
+    wrong = [f"{name} ended with {code}" for name, code in codes.items() if code not in expected.get(name, (0,))]
     saved, steps = Checkpoints(roles.checkpoints).latest(), _STEPS[plan.mode]
     rows = counted(saved.parameters)
-    said = [f"step {saved.version}, incarnation {saved.incarnation}, codes {list(codes.values())}"]
+    notes = [f"step {saved.version}, incarnation {saved.incarnation}, codes {list(codes.values())}"]
     if "Traceback" in roles.words():
-        found.append("a role ended in a traceback")
+        wrong.append("a role ended in a traceback")
     if saved.version < steps and "ps" not in plan.kind.name:
-        found.append(f"training ended at step {saved.version} of {steps}")
+        wrong.append(f"training ended at step {saved.version} of {steps}")
     if abs(sum(rows) - saved.version) > 1e-6 * saved.version:
-        found.append(f"the parameters hold {rows} at version {saved.version}")
+        wrong.append(f"the parameters hold {rows} at version {saved.version}")
     table = [0] * WORKERS
-    for one in saved.applied.values():
-        table[one.worker] += one.applied
+    for session in saved.applied.values():
+        table[session.worker] += session.applied
     if plan.mode == "async" and table != rows:
-        found.append(f"the parameters hold {rows}, the table of applied pushes {table}")
-    if found:
-        return "wrong", said, [*found, roles.words()]
-    return "right answer" if saved.version == steps else "clear error", said, []
+        wrong.append(f"the parameters hold {rows}, the table of applied pushes {table}")
+    if wrong:
+        return "wrong", notes, [*wrong, roles.words()]
+    return "right answer" if saved.version == steps else "clear error", notes, []
 
 
-#: Exit codes that are right when the ps, and with it the scheduler, is hit: the others may have to say that it is lost.
-_PERHAPS = {f"worker {index}": (0, 1) for index in range(WORKERS)}
-
-
-def _kill(name):
-    def strike(roles, plan):
-        victim = name.format(1 + plan.victim % (WORKERS - 1))
-        roles.signal(victim, signal.SIGKILL)
-        return {**(_PERHAPS if victim == "ps" else {}), victim: (-9,)}
-
-    return strike
-
-
-def _restart(name):
-    def strike(roles, plan):
-        victim = name.format(1 + plan.victim % (WORKERS - 1))
-        roles.signal(victim, signal.SIGKILL)
-        roles.again(victim, 0.2 + plan.seconds / 4)
-        return {
-            **(_PERHAPS if victim == "ps" else {}),
-            victim: (0, 1),
-        }  # where all was over before it came, there is nobody to join
-
-    return strike
-
-
-def _freeze(name):
-    def strike(roles, plan):
-        victim = name.format(1 + plan.victim % (WORKERS - 1))
-        roles.signal(victim, signal.SIGSTOP)
+def _strike(roles, plan):
+    """Do what the kind's name says; return role -> the exit codes that are right for it, where others than 0 are."""
+    role, way = plan.kind.name.removeprefix("classic: ").split(" ", 1)
+    victim = {"chief": "worker 0", "worker": f"worker {1 + plan.victim % (WORKERS - 1)}", "ps": "ps"}[role]
+    roles.signal(victim, signal.SIGSTOP if way == "frozen" else signal.SIGKILL)
+    if way == "frozen":
         threading.Timer(plan.seconds * 1.5, roles.signal, [victim, signal.SIGCONT]).start()
-        return {**(_PERHAPS if victim == "ps" else {}), victim: (0, 1)}
-
-    return strike
-
-
-CLASSIC_STRIKES = {
-    "classic: chief killed": _kill("worker 0"),
-    "classic: chief frozen": _freeze("worker 0"),
-    "classic: chief started again": _restart("worker 0"),
-    "classic: worker killed": _kill("worker {}"),
-    "classic: worker frozen": _freeze("worker {}"),
-    "classic: worker started again": _restart("worker {}"),
-    "classic: ps killed": _kill("ps"),
-    "classic: ps frozen": _freeze("ps"),
-    "classic: ps started again": _restart("ps"),
-}
+    if way == "started again":
+        roles.again(victim, 0.2 + plan.seconds / 4)
+    # a role whose ps, and with it the scheduler, is lost may say so; one that comes when all is over has none to join
+    perhaps = [f"worker {index}" for index in range(WORKERS)] if victim == "ps" else []
+    return {**dict.fromkeys(perhaps, (0, 1)), victim: (-9,) if way == "killed" else (0, 1)}

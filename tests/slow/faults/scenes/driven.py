@@ -5,7 +5,7 @@ import threading
 import time
 from contextlib import ExitStack, nullcontext
 
-from tests.slow.faults.outcome import Outcome
+from tests.slow.faults.outcome import outcome_of
 from tests.slow.faults.processes.session import SessionProcess
 from tests.slow.faults.scenes.local import folder_of_its_own
 from tests.slow.faults.surroundings.clocks import clock
@@ -23,8 +23,8 @@ class DrivenScene:
         """Start the session and wait until it trains."""
         folder = self._trial.enter_context(folder_of_its_own())
         self._hands = self._trial.enter_context(clock() if plan.kind.name == "clock jumps" else nullcontext())
-        self._told = told_of(plan, folder, local={"ps": plan.ps, "worker": plan.workers})
-        self._session = SessionProcess(self._told, environment=self._hands and self._hands.environment)
+        self._fields = fields_of(plan, folder, local={"ps": plan.ps, "worker": plan.workers})
+        self._session = SessionProcess(self._fields, environment=self._hands and self._hands.environment)
         self._trial.callback(self._session.close)
         self._session.wait_for_step(1)
 
@@ -32,33 +32,29 @@ class DrivenScene:
         """Stage the plan; return its `Outcome`."""
         began, session = time.monotonic(), self._session
         with self._trial:
-            end, said, found = _struck(session, plan, self._hands, self._told)
-            found += session.left()
+            end, notes, complaints = _struck(session, plan, self._hands, self._fields)
+            leaks = [*complaints, *session.left_over()]
             words = session.close()
-        if end == "wrong":
-            said.append(words[-1500:])
-        elif found:
-            end = "leak"
-        seconds = time.monotonic() - began
-        return Outcome(plan.seed, plan.kind.name, end, seconds, session.standstill, "; ".join(said), found)
+        notes += [words[-1500:]] if end == "wrong" else []
+        return outcome_of(plan, time.monotonic() - began, end, notes, [], session.standstill, leaks)
 
     def close(self):
         """End what `prepare` began, where no `run` came after it."""
         self._trial.close()
 
 
-def told_of(plan, folder, **where):
-    """Return what the driver is to be told for this plan."""
+def fields_of(plan, folder, **where):
+    """Return what a session's process (`driver`) is to do for this plan, for JSON."""
     fields = ("workers", "mode", "aggregate", "steps", "seed")
     return {**{name: getattr(plan, name) for name in fields}, "folder": str(folder), "pause": 0.004, **where}
 
 
-def _struck(session, plan, hands, told):
+def _struck(session, plan, hands, fields):
     if not session.wait_for_step(plan.step):
         return "wrong", ["it ended before the fault"], [str(session.end(1))]
     if plan.kind.name == "session killed":
         session.signal(signal.SIGKILL)
-        return _gone_on(session, told)
+        return _gone_on(session, fields)
     if plan.kind.name == "session frozen":
         session.signal(signal.SIGSTOP)
         threading.Timer(plan.seconds * 2, session.signal, [signal.SIGCONT]).start()
@@ -68,26 +64,26 @@ def _struck(session, plan, hands, told):
 
 
 def judged(last, plan):
-    """Return (end, what was said, complaints) for a session's last line."""
+    """Return (end, notes, complaints) for a session's last line."""
     if last is None:
         return "wrong", ["it ended without a word"], []
     if "error" in last:
-        known = last["error"] in plan.kind.errors
-        return "clear error" if known else "wrong", [f"{last['error']}: {last['text']}"], []
-    said = f"{last['version']} steps, {last['incarnations']} incarnations"
-    return "wrong" if last["complaints"] else "right answer", [said], list(last["complaints"])
+        expected = last["error"] in plan.kind.errors
+        return "clear error" if expected else "wrong", [f"{last['error']}: {last['text']}"], []
+    notes = [f"{last['version']} steps, {last['incarnations']} incarnations"]
+    return "wrong" if last["complaints"] else "right answer", notes, list(last["complaints"])
 
 
-def _gone_on(session, told):
+def _gone_on(session, fields):
     """After the session's death: its tasks end, and a second session ends the training from what was saved."""
-    found = session.left()
-    second = SessionProcess(told)
+    leaks = session.left_over()
+    second = SessionProcess(fields)
     try:
         second.wait_for_step(1)  # it loads torch first
         last = second.end(PATIENCE)
-        found += second.left()
+        leaks += second.left_over()
     finally:
         words = second.close()
     if last is None or "error" in last or last["complaints"]:
-        return "wrong", [f"{last} {words[-1500:]}"], found
-    return "right answer", [f"{last['version']} steps after a second start"], found
+        return "wrong", [f"{last} {words[-1500:]}"], leaks
+    return "right answer", [f"{last['version']} steps after a second start"], leaks

@@ -5,10 +5,10 @@ import time
 from contextlib import ExitStack
 
 from tests.helpers.namespaces import two_hosts
-from tests.slow.faults.outcome import Outcome
+from tests.slow.faults.outcome import outcome_of
 from tests.slow.faults.processes.members import Members
 from tests.slow.faults.processes.session import SessionProcess
-from tests.slow.faults.scenes.driven import PATIENCE, judged, told_of
+from tests.slow.faults.scenes.driven import PATIENCE, fields_of, judged
 from tests.slow.faults.scenes.local import folder_of_its_own
 
 
@@ -30,9 +30,9 @@ class HostsScene:
     def prepare(self, plan):
         """Start a session, which waits for the members, and wait until it trains."""
         folder = self._trial.enter_context(folder_of_its_own())
-        told = told_of(plan, folder, spec=str(self._members.file), certificate=str(self._members.certificate))
+        fields = fields_of(plan, folder, spec=str(self._members.file), certificate=str(self._members.certificate))
         near = self._hosts[0]
-        self._session = SessionProcess(told, start=lambda command, **settings: near.start(*command, **settings))
+        self._session = SessionProcess(fields, start=lambda command, **settings: near.start(*command, **settings))
         self._trial.callback(self._session.close)
         self._session.wait_for_step(1)
 
@@ -45,14 +45,13 @@ class HostsScene:
             trial.callback(far.mend)
             if session.wait_for_step(plan.step):
                 mend = _strike(plan, far)
-                end, said, found = judged(session.end(PATIENCE), plan)
+                end, notes, wrong = judged(session.end(PATIENCE), plan)
                 mend()
             else:
-                end, said, found = "wrong", ["it ended before the fault"], [str(session.end(1))]
+                end, notes, wrong = "wrong", ["it ended before the fault"], [str(session.end(1))]
             words = session.close()
-        said += [words[-1500:]] if end == "wrong" else []
-        seconds = time.monotonic() - began
-        return Outcome(plan.seed, plan.kind.name, end, seconds, session.standstill, "; ".join(said), found)
+        notes += [words[-1500:]] if end == "wrong" else []
+        return outcome_of(plan, time.monotonic() - began, end, notes, wrong, session.standstill)
 
     def close(self):
         self._stack.close()

@@ -9,12 +9,12 @@ from pathlib import Path
 import torch
 
 from course.cluster import local_cluster
+from tests.course.training.small_disk import small_disk
 from tests.slow.faults.counting import SGD_1
-from tests.slow.faults.outcome import Outcome
+from tests.slow.faults.outcome import outcome_of
 from tests.slow.faults.processes.left import left_here, left_in_folder, left_in_tasks, open_here
 from tests.slow.faults.scenes.stage import Stage
 from tests.slow.faults.scenes.strikes import STRIKES
-from tests.slow.faults.surroundings.disks import small_disk
 from tests.slow.faults.surroundings.wires import WIRE_STRIKES, proxied
 from tests.slow.faults.trial import tried
 
@@ -41,12 +41,10 @@ class LocalScene:
             stage = Stage(cluster, plan, folder)
             stage.proxies = stack.enter_context(proxied() if name in WIRE_STRIKES else nullcontext([]))
             strike = {**STRIKES, **WIRE_STRIKES}[name]
-            end, said, found, standstill = tried(stage, strike, more=1500 if name == "disk full" else 0)
+            trial = tried(stage, strike, more=1500 if name == "disk full" else 0)
             seconds = time.monotonic() - began
             leaks = [*left_in_tasks(cluster), *left_in_folder(folder)]
-        leaks += left_here(before)
-        end = "leak" if leaks and end != "wrong" else end
-        return Outcome(plan.seed, name, end, seconds, standstill, "; ".join(said), [*found, *leaks])
+        return outcome_of(plan, seconds, *trial, [*leaks, *left_here(before)])
 
     def close(self):
         if self._cluster is not None:

@@ -1,56 +1,48 @@
-"""What the faults of a local cluster do when they strike: each a function of the stage and the session."""
+"""What faults of a cluster's processes and disks do when they strike: each a function of the stage and the session."""
 
 import os
 import signal
+import subprocess
 
 
-def worker_killed(stage, session):
-    """SIGKILL one worker, from outside."""
-    stage.signal(stage.victim("worker"), signal.SIGKILL)
+def killed(job, more=0):
+    """Return the strike that SIGKILLs a task of `job`, from outside; by hand it is started again a moment later."""
+
+    def strike(stage, session):
+        task = stage.victim(job, more)
+        stage.signal(task, signal.SIGKILL)
+        if stage.members is not None:
+            stage.later(stage.plan.seconds, stage.members.restart, task)
+
+    return strike
 
 
-def workers_killed(stage, session):
-    """SIGKILL two workers, a moment apart."""
-    stage.signal(stage.victim("worker"), signal.SIGKILL)
-    stage.later(stage.plan.seconds / 10, stage.signal, stage.victim("worker", 1), signal.SIGKILL)
+def frozen(job):
+    """Return the strike that SIGSTOPs a task of `job` and lets it go on later, perhaps after it was replaced."""
+
+    def strike(stage, session):
+        task, seconds = stage.victim(job), stage.plan.seconds
+        stage.signal(task, signal.SIGSTOP)
+        # by hand for longer than silence is borne
+        stage.later(seconds if stage.members is None else seconds + 3, stage.signal, task, signal.SIGCONT)
+
+    return strike
 
 
-def worker_frozen(stage, session):
-    """SIGSTOP one worker and let it go on later."""
-    _freeze(stage, stage.victim("worker"))
+def both(first, second, share=0.0):
+    """Return the strike that does `first`, and `second` after this share of the plan's seconds."""
+
+    def strike(stage, session):
+        first(stage, session)
+        stage.later(share * stage.plan.seconds, second, stage, session) if share else second(stage, session)
+
+    return strike
 
 
-def ps_killed(stage, session):
-    """SIGKILL one parameter server."""
-    stage.signal(stage.victim("ps"), signal.SIGKILL)
-
-
-def ps_frozen(stage, session):
-    """SIGSTOP one parameter server; it wakes later, perhaps after it was replaced."""
-    _freeze(stage, stage.victim("ps"))
-
-
-def ps_killed_twice(stage, session):
-    """SIGKILL one parameter server, and a moment later its successor or another one."""
-    ps_killed(stage, session)
-
-    def again():
-        stage.look_up()
-        ps_killed(stage, session)
-
-    stage.later(stage.plan.seconds, again)
-
-
-def ps_and_worker_killed(stage, session):
-    """SIGKILL a parameter server and a worker in one moment."""
-    ps_killed(stage, session)
-    worker_killed(stage, session)
-
-
-def worker_killed_while_ps_frozen(stage, session):
-    """Freeze a parameter server, then kill a worker that waits for it."""
-    ps_frozen(stage, session)
-    stage.later(stage.plan.seconds / 2, worker_killed, stage, session)
+def ps_killed_again(stage, session):
+    """SIGKILL the successor of a parameter server, or another one."""
+    stage.look_up()
+    killed("ps")(stage, session)
 
 
 def interrupted(stage, session):
@@ -64,20 +56,19 @@ def hook_raises(stage, session):
 
 
 def checkpoint_torn(stage, session):
-    """Damage the newest checkpoint, in one of four ways, then kill a parameter server."""
+    """Damage the newest checkpoint, in one of four ways."""
     path = max((p for p in stage.folder.iterdir() if not p.name.endswith(".lock")), key=lambda p: p.stat().st_mtime_ns)
     data = bytearray(path.read_bytes())
     at = stage.plan.amount % max(1, len(data))
     ways = {
-        "cut": lambda: data[:at],
-        "flipped": lambda: data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :],
-        "emptied": lambda: b"",
-        "foreign": lambda: b"not a checkpoint",
+        "cut": data[:at],
+        "flipped": data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :] if data else b"",
+        "emptied": b"",
+        "foreign": b"not a checkpoint",
     }
     way = list(ways)[stage.plan.victim % 4]
-    path.write_bytes(ways[way]())
-    stage.said.append(f"{path.name} {way}")
-    ps_killed(stage, session)
+    path.write_bytes(ways[way])
+    stage.notes.append(f"{path.name} {way}")
 
 
 def disk_full(stage, session):
@@ -88,26 +79,51 @@ def disk_full(stage, session):
             while file.write(bytes(4096)):
                 pass
         except OSError as error:
-            stage.said.append(error.strerror)
+            stage.notes.append(error.strerror)
     stage.later(stage.plan.seconds / 4, filler.unlink)
 
 
-def _freeze(stage, task):
-    stage.signal(task, signal.SIGSTOP)
-    stage.later(stage.plan.seconds, stage.signal, task, signal.SIGCONT)
+def intruder(elsewhere):
+    """Return the strike that starts a second process for a worker that is there: on its port, or `elsewhere`."""
+
+    def strike(stage, session):
+        name = stage.victim("worker")
+        process = stage.members.intruder(name, elsewhere)
+
+        def refused():
+            try:
+                words, _ = process.communicate(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return [f"a second {name} was not refused: {process.communicate()[0]}"]
+            stage.notes.append(words.strip().split("\n")[-1])
+            clear = process.returncode != 0 and "Traceback" not in words and name in words
+            return [] if clear else [f"a second {name} ended with {process.returncode} and said {words!r}"]
+
+        stage.checks.append(refused)
+
+    return strike
 
 
 STRIKES = {
-    "worker killed": worker_killed,
-    "worker frozen": worker_frozen,
-    "two workers killed": workers_killed,
-    "ps killed": ps_killed,
-    "ps frozen, then wakes": ps_frozen,
-    "ps killed twice": ps_killed_twice,
-    "ps and worker killed": ps_and_worker_killed,
-    "worker killed, ps frozen": worker_killed_while_ps_frozen,
+    "worker killed": killed("worker"),
+    "worker frozen": frozen("worker"),
+    "two workers killed": both(killed("worker"), killed("worker", 1), share=0.1),
+    "ps killed": killed("ps"),
+    "ps frozen, then wakes": frozen("ps"),
+    "ps killed twice": both(killed("ps"), ps_killed_again, share=1.0),
+    "ps and worker killed": both(killed("ps"), killed("worker")),
+    "worker killed, ps frozen": both(frozen("ps"), killed("worker"), share=0.5),
     "session interrupted": interrupted,
     "hook raises": hook_raises,
-    "checkpoint torn": checkpoint_torn,
+    "checkpoint torn": both(checkpoint_torn, killed("ps")),
     "disk full": disk_full,
+    "worker killed by hand": killed("worker"),
+    "worker frozen by hand": frozen("worker"),
+    "ps killed by hand": killed("ps"),
+    "ps frozen by hand, wakes": frozen("ps"),
+    "scheduler killed": killed("scheduler"),
+    "scheduler frozen": frozen("scheduler"),
+    "duplicate task": intruder(elsewhere=True),
+    "port taken": intruder(elsewhere=False),
 }

@@ -22,9 +22,9 @@ def proxied():
         class Behind(real):
             def __init__(self, addresses, *arguments, **settings):
                 super().__init__(addresses, *arguments, **settings)
-                made = [stack.enter_context(Proxy(address)) for address in addresses.endpoints]
-                proxies.extend(made)
-                self.addresses = replace(self.addresses, endpoints=tuple(proxy.address for proxy in made))
+                behind = [stack.enter_context(Proxy(address)) for address in addresses.endpoints]
+                proxies.extend(behind)
+                self.addresses = replace(self.addresses, endpoints=tuple(proxy.address for proxy in behind))
 
         stack.enter_context(mock.patch.object(shard_client, "ShardClient", Behind))
         yield proxies

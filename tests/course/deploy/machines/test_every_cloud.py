@@ -1,8 +1,8 @@
-"""Google Cloud and Azure, stubbed at the HTTP boundary of their libraries: what is asked for, and that it ends."""
+"""AWS, Google Cloud and Azure, stubbed at the HTTP boundary of their libraries: what is asked for, and that it ends."""
 
 import base64
-import json
 import os
+import re
 import signal
 import threading
 import time
@@ -13,78 +13,18 @@ import requests
 
 from course import estimate_pi
 from course.deploy import deploy
-from course.deploy.clouds.machines import azure, gcp, machine_deployer, vm_cluster
+from course.deploy.clouds.machines import azure, gcp, machine_deployer, machine_options, vm_cluster
 from course.deploy.clouds.machines.machine_options import MACHINES_IDLE
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import entries
-from tests.course.deploy.machines.computers_here import need_bubblewrap
-from tests.course.deploy.machines.rest_here import Azure, Google, azure_error, google_error
+from tests.course.deploy.machines.rest_here import IDENTITY, azure_error, google_error
 from tests.course.deploy.machines.scheduler_here import scheduler_here
 from tests.course.deploy.machines.scripts_here import config_of, holds_no_other_secret, same_as_stored
 
 # of dask-cloudprovider's, where a busy machine takes ten seconds
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.usefixtures("clouds_libraries"),
-    pytest.mark.filterwarnings("ignore:Creating your cluster is taking"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore:Creating your cluster is taking")]
 
-SUBSCRIPTION = "00000000-1111-2222-3333-444444444444"
-IDENTITY = (
-    f"/subscriptions/{SUBSCRIPTION}/resourceGroups/course/providers/Microsoft.ManagedIdentity"
-    "/userAssignedIdentities/course"
-)
-COMMON = {"image": "course:1", "client": "203.0.113.7/32"}
-GCP = {**COMMON, "project": "my-course-1234"}
-AZURE = {**COMMON, "group": "course", "vnet": "course", "subscription": SUBSCRIPTION, "identity": IDENTITY}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def bubblewrap():
-    if missing := need_bubblewrap():
-        assert not os.environ.get("COURSE_MUST_HAVE_SANDBOX"), missing
-        pytest.skip(f"NOT TESTED HERE, start-up scripts run in bubblewrap: {missing}")
-
-
-@pytest.fixture(scope="module")
-def key(tmp_path_factory):
-    """The file of a service account's key, as Google gives it."""
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import rsa
-
-    made = rsa.generate_private_key(65537, 2048)
-    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-    told = {"type": "service_account", "client_email": "us@example.org", "project_id": "my-course-1234"}
-    told["token_uri"] = "https://oauth2.googleapis.com/token"
-    told["private_key"] = made.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain).decode()
-    file = tmp_path_factory.mktemp("key") / "key.json"
-    file.write_text(json.dumps(told))
-    return file
-
-
-@pytest.fixture(params=["gcp", "azure"])
-def cloud(request, tmp_path, monkeypatch, free_ports, key):
-    """(the kind, its stand-in, the options): a cloud to which its library's requests go."""
-    monkeypatch.setattr(machine_deployer, "MACHINES_END_EVERY", 0.05)
-    for module in (azure, machine_deployer):
-        monkeypatch.setattr(module, "CLOUD_ANSWERS", 60.0)  # a busy machine is no fault
-    [port] = free_ports(1)
-    if request.param == "gcp":
-        here = Google(tmp_path)
-        monkeypatch.setattr("httplib2.Http.request", lambda *a, **more: here.request(*a, **more))
-        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(key))
-        yield "gcp", here, {**GCP, "port": port}
-    else:
-        here = Azure(tmp_path)
-        monkeypatch.setattr("requests.adapters.HTTPAdapter.send", lambda *a, **more: here.send(*a, **more))
-        for name in ("CLIENT_ID", "CLIENT_SECRET", "TENANT_ID"):
-            monkeypatch.setenv(f"AZURE_{name}", "tenant")
-        yield "azure", here, {**AZURE, "port": port}
-    here.close()
-
-
-def quiet(*_, **__):
-    """Say nothing."""
+EC2S_LIMIT = 16384  # bytes of a machine's start-up script
 
 
 @pytest.fixture
@@ -92,9 +32,10 @@ def started(cloud):
     """(the kind, its stand-in, the scheduler's port) after a cluster that started, computed and was closed."""
     kind, here, options = cloud
     with dask.config.set({"gateway.auth.kwargs": {"password": "hunter2"}}):
-        cluster = deploy(kind, worker=1, disk=20, say=quiet, **options)
+        cluster = deploy(kind, worker=1, disk=20, **options)
     with cluster:
         assert estimate_pi(100_000, executor=cluster.executor).inside == estimate_pi(100_000).inside
+        assert cluster.tasks == ["/job:worker/task:0"] and "Registered to" in cluster.log(cluster.tasks[0])
     assert here.left() == [] and entries() == []
     return kind, here, options["port"]
 
@@ -106,6 +47,9 @@ def bodies(here, kind):
 
 def scripts(kind, here):
     """Return the start-up scripts of the machines, the scheduler's first."""
+    if kind == "aws":
+        texts = [base64.b64decode(body["UserData"]).decode() for body in bodies(here, "RunInstances")]
+        return [text.replace("127.0.0.2", "INNER") for text in texts]
     if kind == "gcp":
         asked = [{one["key"]: one["value"] for one in b["metadata"]["items"]} for b in bodies(here, "instances")]
         return [one["user-data"] for one in asked]
@@ -115,14 +59,36 @@ def scripts(kind, here):
 
 def test_a_cluster_starts_computes_pi_asks_for_what_it_should_and_leaves_nothing(started):
     kind, here, port = started
-    {"gcp": asked_of_google, "azure": asked_of_azure}[kind](here, port)
+    {"aws": asked_of_ec2, "gcp": asked_of_google, "azure": asked_of_azure}[kind](here, port)
     first, second = scripts(kind, here)
+    assert max(len(first), len(second)) < EC2S_LIMIT
     idle = [config_of(one)["distributed"]["scheduler"]["idle-timeout"] for one in (first, second)]
     assert idle == [f"{MACHINES_IDLE:g} s"] * 2
     same = [same_as_stored(f"{kind}-{job}", one, port) for job, one in (("scheduler", first), ("worker", second))]
     assert same == [True, True]
     assert holds_no_other_secret(first, "hunter2") and holds_no_other_secret(second, "hunter2")
     assert dask.config.get("distributed.comm.require-encryption") is None
+
+
+def asked_of_ec2(here, port):
+    """Look at the requests for machines and the security group, as EC2's interface has them."""
+    disk, card = "BlockDeviceMapping.1.Ebs.{}", "NetworkInterface.1.{}"
+    for machine in bodies(here, "RunInstances"):
+        assert machine["InstanceType"] == "m6i.large" and machine["MinCount"] == machine["MaxCount"] == "1"
+        assert machine["ImageId"] == "ami-0ew"  # the newest of Canonical's own
+        assert machine[disk.format("VolumeSize")] == "20" and machine[disk.format("DeleteOnTermination")] == "true"
+        assert machine[card.format("SecurityGroupId.1")] and machine["InstanceInitiatedShutdownBehavior"] == "terminate"
+        assert "IamInstanceProfile.Arn" not in machine and "KeyName" not in machine
+        tags = [value for name, value in machine.items() if name.startswith("TagSpecification")]
+        names = [value for value in tags if re.fullmatch(r"course-[0-9a-f]{8}", value)]
+        assert tags.count("course-cluster") == len(names) == 2
+    assert len(bodies(here, "RunInstances")) == 2
+    [group] = bodies(here, "AuthorizeSecurityGroupIngress")
+    rules = {name.removeprefix("IpPermissions."): value for name, value in group.items() if "IpPerm" in name}
+    assert rules["1.IpRanges.1.CidrIp"] == "203.0.113.7/32" and rules["1.FromPort"] == rules["1.ToPort"] == str(port)
+    assert rules["2.Groups.1.GroupId"] == group["GroupId"]
+    assert not [name for name in rules if name.startswith("3") or "Ipv6" in name or "IpRanges.2" in name]
+    assert "0.0.0.0/0" not in rules.values() and "2.IpRanges.1.CidrIp" not in rules
 
 
 def asked_of_google(here, port):
@@ -164,6 +130,7 @@ def asked_of_azure(here, port):
 
 #: kind of cloud -> (kind of thing, how many are asked for)
 THINGS = {
+    "aws": [("CreateSecurityGroup", 1), ("AuthorizeSecurityGroupIngress", 1), ("RunInstances", 2)],
     "gcp": [("firewalls", 2), ("instances", 2)],
     "azure": [("networkSecurityGroups", 1), ("publicIPAddresses", 2), ("networkInterfaces", 2), ("virtualMachines", 2)],
 }
@@ -171,6 +138,8 @@ THINGS = {
 
 def quota(kind):
     """Return the error by which the cloud says that this is one too many."""
+    if kind == "aws":
+        return "VcpuLimitExceeded"
     if kind == "gcp":
         return google_error(403, "Quota 'CPUS' exceeded. Limit: 8.0 in region us-central1.", "quotaExceeded")
     return azure_error(409, "OperationNotAllowed", "Operation could not be completed: exceeding approved Cores quota.")
@@ -183,8 +152,11 @@ def test_whatever_the_cloud_refuses_the_start_leaves_nothing_and_says_why(cloud)
         for number in range(1, count + 1):
             here.asked.clear()
             here.refuse = lambda k, n, wanted=(thing, number): quota(kind) if (k, n) == wanted else None
-            with scheduler_here(options["port"]), pytest.raises(DeployError, match="(?i)quota.*; ask for more under"):
-                deploy(kind, worker=1, say=quiet, **options)
+            with (
+                scheduler_here(options["port"]),
+                pytest.raises(DeployError, match="(?i)(quota|VcpuLimit).*; ask for more under"),
+            ):
+                deploy(kind, worker=1, **options)
             assert here.left() == [] and entries() == [], (thing, number)
 
 
@@ -203,7 +175,7 @@ def test_an_interrupt_at_any_request_leaves_nothing(cloud):
 
             here.refuse = interrupt
             with scheduler_here(options["port"]), pytest.raises(KeyboardInterrupt):
-                deploy(kind, worker=1, say=quiet, **options)
+                deploy(kind, worker=1, **options)
             assert here.left() == [] and entries() == [], thing
     finally:
         signal.signal(signal.SIGINT, before)
@@ -214,7 +186,7 @@ def test_a_scheduler_that_never_answers_leaves_nothing(cloud, monkeypatch):
     here.boots = False
     monkeypatch.setattr(vm_cluster, "MACHINE_STARTS", 0.5)
     with pytest.raises(DeployError, match="has not answered for 0 min"):
-        deploy(kind, worker=1, say=quiet, **options)
+        deploy(kind, worker=1, **options)
     assert here.left() == [] and entries() == []
 
 
@@ -223,8 +195,8 @@ def test_a_machine_that_ends_itself_is_noticed_and_leaves_nothing(cloud, monkeyp
     here.pull = 1
     monkeypatch.setattr(vm_cluster, "MACHINE_LOOKS_EVERY", 0.1)
     with pytest.raises(DeployError, match="ended before they joined. Can they pull the image 'course:1'"):
-        deploy(kind, worker=1, say=quiet, **options)
-    [computer] = here.computers.values()
+        deploy(kind, worker=1, **options)
+    [computer, *_] = here.computers.values()
     assert computer.notes("shutdown") == ["-h +485", "-h now"]
     asked = [line for line in computer.notes("curl") if "-X DELETE" in line]
     assert len(asked) == (kind == "azure") and all("Bearer a token" in line for line in asked)
@@ -237,11 +209,18 @@ def test_a_machine_of_googles_that_ended_before_anyone_looked_is_noticed_at_once
     here.boots, here.state = False, "TERMINATED"
     monkeypatch.setattr(vm_cluster, "MACHINE_CREATED", 60.0)  # which the library would wait for
     with pytest.raises(DeployError, match="ended before they joined. Can they pull the image 'course:1'"):
-        deploy(kind, worker=1, say=quiet, **options)
+        deploy(kind, worker=1, **options)
     assert here.left() == [] and entries() == []
 
 
 SAYS = {
+    "aws": [
+        ({"machine": "m6i.huge"}, "m6i.huge.*`aws ec2 describe-instance-types` has those of your region"),
+        ({"machine": "g4dn.xlarge"}, "machine='g4dn.xlarge'.*no driver is set up"),
+        ({"region": "eu-centrel-1"}, "no region 'eu-centrel-1'; did you mean one of .*eu-central-1"),
+        ({"region": None}, "there is no region. Say region='eu-central-1'"),
+        ({"subnet": "subnet-0123"}, "`aws ec2 describe-subnets` names yours"),
+    ],
     "gcp": [
         ({"zone": "mars-west1-a"}, "zones/mars-west1-a' was not found; `gcloud compute zones list`"),
         ({"machine": "e2-huge"}, "machineTypes/e2-huge' was not found; `gcloud compute machine-types list`"),
@@ -254,14 +233,16 @@ SAYS = {
 }
 
 
-def test_bad_input_gets_a_sentence_with_the_next_step(cloud):
+def test_bad_input_gets_a_sentence_with_the_next_step(cloud, monkeypatch):
     kind, here, options = cloud
-    for wrong, says in SAYS[kind]:
+    monkeypatch.setattr(machine_options, "_SEES_US", "http://127.0.0.1:9")
+    for wrong, says in [*SAYS[kind], ({"client": None}, "as in client='203.0.113.7/32'")]:
         with pytest.raises(DeployError, match=says):
-            deploy(kind, worker=1, say=quiet, **{**options, **wrong})
+            deploy(kind, worker=1, **{**options, **wrong})
     assert here.asked == [] and entries() == []
 
 
+@pytest.mark.parametrize("cloud", ["gcp", "azure"], indirect=True)
 def test_a_cloud_that_can_not_be_reached_and_one_that_is_silent_are_told_with_the_next_step(cloud, monkeypatch):
     kind, here, options = cloud
     module = {"gcp": gcp, "azure": azure}[kind]
@@ -278,7 +259,7 @@ def test_a_cloud_that_can_not_be_reached_and_one_that_is_silent_are_told_with_th
         with monkeypatch.context() as patch:
             patch.setattr(where, what, how)
             with pytest.raises(DeployError, match="does not answer .*is this machine online, (and )?does no firewall"):
-                deploy(kind, worker=1, say=quiet, **options)
+                deploy(kind, worker=1, **options)
     assert here.asked == [] and entries() == []
 
 
@@ -289,7 +270,7 @@ def test_a_silent_server_of_credentials_that_google_asks_where_there_are_none_is
     monkeypatch.setattr("google.auth.default", lambda *_: over.wait(2))  # a machine of Google's has that server
     monkeypatch.setattr(machine_deployer, "CLOUD_ANSWERS", 0.2)
     with pytest.raises(DeployError, match="no credentials. Say `gcloud auth application-default login` once"):
-        deploy(kind, worker=1, say=quiet, **options)
+        deploy(kind, worker=1, **options)
     over.set()
 
 
@@ -299,8 +280,16 @@ def test_without_credentials_the_next_step_is_said(cloud, monkeypatch, tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))  # no `gcloud`, no `az`
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     monkeypatch.setenv("AZURE_TOKEN_CREDENTIALS", "EnvironmentCredential")
-    for name in ("GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_TENANT_ID"):
+    for name in (
+        "AWS_ACCESS_KEY_ID",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "AZURE_CLIENT_ID",
+        "AZURE_CLIENT_SECRET",
+        "AZURE_TENANT_ID",
+    ):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(DeployError, match="credentials. Say `(gcloud auth application-default|az) login` once"):
-        deploy(kind, worker=1, say=quiet, **options)
+    with pytest.raises(
+        DeployError, match="credentials. Say `(aws configure|gcloud auth application-default login|az login)` once"
+    ):
+        deploy(kind, worker=1, **options)
     assert here.asked == [] and entries() == []

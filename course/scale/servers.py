@@ -100,9 +100,7 @@ class Coordinator:
         for log in self.logs:
             yield Work(self.costs.message)
             yield Send(log, whole)
-        updated = yield Work(
-            2 * len(whole) * (self.part * self.costs.byte / 3)
-        )  # added up, and copied into each answer
+        updated = yield Work(2 * len(whole) * (self.part * self.costs.byte / 3))  # added up, copied into each answer
         for rank in whole:
             yield Send(self.threads[rank])
             self.applied.append(updated)

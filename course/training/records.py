@@ -173,6 +173,14 @@ def in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+def why_unread(error: BaseException) -> str:
+    """Return why a task can't begin with a problem, in a sentence or two; `error`: the exception that it raised."""
+    hint = (
+        " A task imports the module that a problem is defined in: start it in its folder, or install the module there."
+    )
+    return f"{in_words(error)}.{hint if isinstance(error, (ImportError, AttributeError)) else ''}"
+
+
 @contextmanager
 def exits_as_errors(whose: str) -> Iterator[None]:
     """Within the `with`, what would end the process or a thread, such as SystemExit, becomes a TrainingError."""

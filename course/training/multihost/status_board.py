@@ -1,4 +1,4 @@
-"""What the processes of one training tell each other, at the scheduler: where its shards are, and how it ended."""
+"""The messages between the processes of one training, kept by the scheduler: where its shards are, how it ended."""
 
 import dataclasses
 import time
@@ -80,7 +80,7 @@ class StatusBoard:
                 time.sleep(0.1)
 
     def tell(self, line: str, by: str) -> None:
-        """Let the terminals of all roles but `by` have `line`, soon. Waits for nothing; a line may get lost."""
+        """Send `line` to the terminals of all roles but `by`. Returns at once; a line may get lost."""
         with suppress(SchedulerLost):
             client = self._client()
             client.loop.add_callback(_sent, client, line, by)

@@ -60,17 +60,6 @@ def test_a_batch_depends_on_seed_worker_and_version_and_on_nothing_else():
     assert again == draws[2, 1, 7]
 
 
-def test_least_squares_agrees_with_numpy():
-    import numpy
-
-    problem = linear_regression(points=50, data_seed=3)
-    (slope, intercept), covariance = numpy.polyfit(problem.x.numpy(), problem.y.numpy(), 1, cov=True)
-    fit = problem.least_squares()
-    assert fit.slope == pytest.approx(slope, rel=1e-5) and fit.intercept == pytest.approx(intercept, rel=1e-5)
-    assert fit.slope_error == pytest.approx(covariance[0, 0] ** 0.5, rel=1e-4)
-    assert fit.intercept_error == pytest.approx(covariance[1, 1] ** 0.5, rel=1e-4)
-
-
 @pytest.mark.parametrize("arguments", [{"points": 2}, {"batch_size": 0}, {"noise": -1}, {"noise": math.nan}])
 def test_a_problem_without_an_answer_is_refused(arguments):
     with pytest.raises(ValueError, match=next(iter(arguments))):

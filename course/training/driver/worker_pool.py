@@ -156,7 +156,7 @@ class WorkerPool:
 
     def _send(self, worker):
         with self.cluster.at(self.plan.workers[worker]):
-            addresses = self.plan.routed(self._addresses, worker)
+            addresses = self._addresses.by(self.plan.routes.get(worker))
             arguments = (self.plan.problem, worker, addresses, self.plan.settings.seed, self.plan.device)
             self._loops[worker] = self.cluster.client.submit(_run_worker_aside, *arguments, pure=False)
 

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 from course.training.driver import worker_pool as pool_file
 from course.training.driver.worker_pool import WorkerPool
+from course.training.records import ShardAddresses
 
 WORKERS = ["/job:worker/task:0", "/job:worker/task:1"]
 
@@ -47,10 +48,9 @@ def at_work(monkeypatch):
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(pool_file, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=lambda _: None))
     cluster = Cluster()
-    plan = SimpleNamespace(workers=WORKERS, problem=None, device=None, settings=SimpleNamespace(seed=0))
-    plan.routed = lambda addresses, worker: addresses
+    plan = SimpleNamespace(workers=WORKERS, problem=None, device=None, routes={}, settings=SimpleNamespace(seed=0))
     pool = WorkerPool(cluster, plan)
-    with pool.workers_running(SimpleNamespace(addresses=None)):
+    with pool.workers_running(SimpleNamespace(addresses=ShardAddresses((), (), ""))):
         yield cluster, pool, clock
         for loop in cluster.sent:
             loop.over = True

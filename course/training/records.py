@@ -208,7 +208,7 @@ class ShardLost(TrainingError):
 
 
 class ShardLeaves(ShardLost):
-    """A ps task that held parameters is told to end; `snapshot` has all that it and the others held."""
+    """A ps task that holds parameters got notice to end; `snapshot` has the parameters of all ps tasks."""
 
     def __init__(self, task: str, snapshot: "Snapshot"):
         super().__init__(task, "the system that runs it has told it to end")

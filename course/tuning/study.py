@@ -1,7 +1,7 @@
 """All trials of one search: Optuna draws them and judges reports; a journal keeps them, to go on from.
 
 A grid's points are enqueued, each as its trial begins: 0.07 ms for one of 500. Optuna's `GridSampler` takes 0.15 ms, in
-an order of its own, and in a study that is asked and told it raises RuntimeError at the last point (Optuna 5.0.0).
+an order of its own, and in a study used by `ask` and `tell` it raises RuntimeError at the last point (Optuna 5.0.0).
 """
 
 import json

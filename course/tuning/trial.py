@@ -58,7 +58,7 @@ class Outcome:
 
 
 class Stopped(Exception):
-    """The driver has told the trial to stop."""
+    """The driver has stopped the trial."""
 
 
 def run_trial(source: Any, job: Job) -> Outcome:

@@ -45,7 +45,7 @@ class RehearsalRecord:
         return np.array(self.rows[:], dtype=RECORD)
 
     def add(self, event: Event) -> None:
-        """Add an `Event`, which may be told a moment late, at its place."""
+        """Add an `Event`, which may come a moment late, at its place."""
         self.events = sorted([*self.events, event], key=lambda event: event.seconds)
 
 

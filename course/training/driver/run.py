@@ -1,7 +1,7 @@
 """What happens when a parameter server dies: one call of `train`, over as many incarnations as it takes.
 
 A lost ps task costs the updates since the last checkpoint: the next incarnation starts there, on ps tasks that answer.
-One that is told to end, as a batch system does before it kills, costs none: it is asked for all that it has.
+One that gets notice, as a batch system gives before it kills, costs none: the driver takes a snapshot first.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ TRIES = 5  # incarnations in a row that get no further than one before them, aft
 
 
 class Run:
-    """The training of a plan by `pool` (see `WorkerPool`), told to `hooks`.
+    """The training of a plan by `pool` (see `WorkerPool`), reported to `hooks`.
 
     `start`: the `Snapshot` to go on from, None for the problem's first parameters.
     """
@@ -127,7 +127,7 @@ class Run:
         self._session.step = self._history.version
 
     def _newest(self):
-        """Return the newest checkpoint of this training; None where it has none, whatever else lies in the folder."""
+        """Return the newest checkpoint of this training, None where it has none; those of others don't count."""
         if self._first is None:
             return self._start  # lost before the first save: begin as before
         newest = self._checkpoints.latest()

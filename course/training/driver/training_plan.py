@@ -18,7 +18,7 @@ PLACEMENTS = ("by_size", "round_robin")
 class TrainingPlan:
     """The arguments of `train`, checked: ValueError for a wrong one.
 
-    `optimizer`: from a list of tensors to a `torch.optim` optimiser. `settings`: what every shard is told. `ps` and
+    `optimizer`: from a list of tensors to a `torch.optim` optimiser. `settings`: what every shard gets. `ps` and
     `workers`: tasks' names, see `participants`. `device`: what each worker computes on, None for its CPU.
     `routes`: worker's number -> the `Route` by which it reaches the shards, where that is not straight.
     """

@@ -134,7 +134,7 @@ class WorkerPool:
                         before.release()
 
     def _raise_what_failed(self, worker, loop):
-        """Raise TrainingError where a loop could not begin; what ends one later, shard 0 is told and tells."""
+        """Raise TrainingError where a loop could not begin; shard 0 reports what ends one later."""
         from distributed import KilledWorker
 
         if loop is None or loop.status != "error" or isinstance(error := loop.exception(), KilledWorker):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from course.training.records import ShardAddresses, TrainingError
 
-#: Between two questions of a role for what the chief has told all readers: a line of progress comes every 2 s.
+#: Between two questions of a role for the chief's lines to all readers: a line of progress comes every 2 s.
 NEWS_ASKED_EVERY = 1.0
 #: For the scheduler to answer one question about the status board.
 BOARD_ANSWER = 2.0
@@ -86,7 +86,7 @@ class StatusBoard:
             client.loop.add_callback(_sent, client, line, by)
 
     def news(self, reader: str) -> list[str]:
-        """Return the lines that others than `reader` have told since it last asked; none while nobody answers."""
+        """Return the lines that others than `reader` have sent since it last asked; none while nobody answers."""
         if time.monotonic() < self._news_due:
             return []
         self._news_due = time.monotonic() + NEWS_ASKED_EVERY

@@ -1,5 +1,7 @@
 """What each process did when: dead from the hit until it is back, waiting where no gradient arrives, without a gap."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -23,8 +25,7 @@ def steady(worker, *spans):
 def lived(history, events, until=10.0, workers=2):
     stretches = lives(workers, history, events, aftermath(history, events), until)
     return {
-        task: [(round(stretch.begin, 2), round(stretch.end, 2), stretch.what) for stretch in own]
-        for task, own in stretches.items()
+        task: [(round(begin, 2), round(end, 2), state) for begin, end, state in own] for task, own in stretches.items()
     }
 
 
@@ -63,9 +64,7 @@ def test_stretches_leave_no_gap_and_end_where_they_are_asked_to(until):
     events = [Event(2, "killed", B, 20), Event(2.5, "frozen", A, 20), Event(2.6, "killed", PS, 20)]
     for own in lived(history, events, until).values():
         assert own[0][0] == 0 and own[-1][1] == until
-        assert all(
-            stretch[1] == other[0] and stretch[2] != other[2] for stretch, other in zip(own, own[1:], strict=False)
-        )
+        assert all(before[1] == after[0] and before[2] != after[2] for before, after in pairwise(own))
 
 
 def test_nothing_trained_is_waiting():

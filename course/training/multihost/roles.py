@@ -41,7 +41,7 @@ _LOG = logging.getLogger(__name__)
 class Role:
     """Which part of which training a process has: task `index` of `job` ("ps" or "worker") of `spec`.
 
-    `plan`: None for a ps, which gets it from the chief. `certificate`: None for plain TCP. `patience`: seconds to wait
+    `plan`: None for a ps, whose shards the chief opens. `certificate`: None for plain TCP. `patience`: seconds to wait
     for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `resume`: as for `train`,
     used where this process is the chief. `simulated_gpus`: count and model of those that the task has, None for none.
     `routes`: how this process finds the scheduler, ps tasks and shards. `ports`: where its own shards may listen, as

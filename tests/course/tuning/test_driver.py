@@ -58,7 +58,8 @@ def at_first_report(monkeypatch, action, of=None):
 
     def heard(dispatch, seconds):
         message = real(dispatch, seconds)
-        if isinstance(message, Report) and not done and of in (None, dispatch.flying.get(message.number)):
+        is_measured = isinstance(message, Report) and message.value is not None
+        if is_measured and not done and of in (None, dispatch.flying.get(message.number)):
             done.append(message)
             action()
         return message

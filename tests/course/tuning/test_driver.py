@@ -53,7 +53,7 @@ def alike(result):
 
 
 def at_first_report(monkeypatch, action, of=None):
-    """Have `action()` done once, in the driver, when the first report is there: of any task, or of that trial."""
+    """Have `action()` done once, in the driver, when the first report is there: of any task, or of that task."""
     real, done = Dispatch.next, []
 
     def heard(dispatch, seconds):

@@ -8,6 +8,7 @@ import click
 
 from course.commands.cluster_flags import computing_tasks, executor_of
 from course.commands.command_run import on_cluster, say
+from course.commands.flags import SEED
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -19,7 +20,7 @@ _LARGEST = 10**8  # 800 MB of numbers
 @click.option("--samples", default=1_000_000, show_default=True, help="How many numbers.")
 @click.option("--parts", type=click.IntRange(min=1), help="Slices; one for each process or task by default.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that add up.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@SEED
 @on_cluster
 def mean(**arguments: Any) -> None:
     """Work out the mean of random numbers in slices; print it beside the mean of all at once."""

@@ -9,6 +9,7 @@ import click
 
 from course.commands.cluster_flags import computing_tasks, executor_of
 from course.commands.command_run import on_cluster, say
+from course.commands.flags import SEED
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -20,7 +21,7 @@ _METHODS = click.Choice(["pseudo", "philox", "sobol", "stratified"])  # course.p
 @click.command()
 @click.option("--samples", default="1e7", show_default=True, help="How many darts; 1e9 is a number too.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that throw.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@SEED
 @click.option("--method", default="pseudo", show_default=True, type=_METHODS)
 @click.option("--numsamples", type=click.IntRange(min=1), help="Darts of each worker, in place of --samples.")
 @on_cluster

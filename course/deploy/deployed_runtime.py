@@ -39,24 +39,21 @@ _SECONDS = {
 
 
 class DeployedRuntime(Deployment):
-    """The tasks of `entry`, which `make()` makes a `Launcher` for; see `course.cluster.runtime.Runtime`."""
+    """The tasks of `entry`, which `launcher` starts; see `course.cluster.runtime.Runtime`."""
 
     dashboard_link = None
     _still_there = "its jobs may not be: {error}. They are ended when it answers"
 
-    def __init__(self, entry: Entry, make: Callable[[], Launcher], options: CommonOptions, say: Callable[..., None]):
+    def __init__(self, entry: Entry, launcher: Launcher, options: CommonOptions, say: Callable[..., None]):
         super().__init__(entry, say)
-        self._make, self._options = make, options
+        self._launcher, self._options = launcher, options
         self._certificate = new_certificate(days=30)
         self.security = security(self._certificate)
-        # made by `start`, one after the other
-        self._launcher: Any = None
         self._scheduler: Any = None
         self._keeper: Any = None
 
     def start(self, timeout: float | None, wait: bool) -> None:
         """Start everything; with `wait`, return when every task has joined. Raises as `Keeper.start` does."""
-        self._launcher = self._make()
         self._write_down(self._launcher.leftovers(), _SECONDS)
         self._open_loop()
         self.thread.run(self._start, timeout, wait)

@@ -16,6 +16,7 @@ import asyncssh
 
 from course.cluster.certificates import Certificate
 from course.deploy.launcher import DEPLOYED_TASKS_END, DeployError, State
+from course.deploy.ledger import Entry
 from course.deploy.options import SshOptions, order_for
 from course.deploy.task_order import Order
 
@@ -36,12 +37,12 @@ class Started:
 
 
 class SshLauncher:
-    """Starts each task on one of the hosts, in turns; see `Launcher`. `folder`: here, for what they print."""
+    """Starts each task on one of the hosts, in turns; see `Launcher`. `folder`: on this machine."""
 
-    def __init__(self, tasks: Iterable[str], folder: Path, options: Mapping[str, SshOptions]):
+    def __init__(self, entry: Entry, folder: Path, options: Mapping[str, SshOptions]):
         self._folder, self._options = folder, options
         self._any = next(iter(options.values()))
-        self._hosts = dict(zip(tasks, cycle(self._any.hosts), strict=False))
+        self._hosts = dict(zip(entry.tasks, cycle(self._any.hosts), strict=False))
         self._connections: dict[str, list[Any]] = {}  # by host; the last one may have room
         self._connecting = asyncio.Lock()
 

@@ -117,6 +117,10 @@ class Slurm:
         lines = self.run("squeue", "--noheader", "--format=%i|%T|%k").splitlines()
         return {job: (state, comment) for job, state, comment in (line.strip().split("|") for line in lines)}
 
+    def job_of(self, task):
+        """Return the number of the job that runs as `task`."""
+        return next(job for job, state in self.jobs().items() if state == ("RUNNING", task))
+
     def node(self, state, name="ALL"):
         """Set the state of a node, or of all: "drain" or "resume"."""
         self.run("scontrol", "update", f"nodename={name}", f"state={state}", *(["reason=test"] * (state == "drain")))

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 from distributed.utils import get_ip
 
 from course.cluster.certificates import new_certificate, security
-from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
-from course.deploy.clouds.deployer import CloudOptions
+from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CloudOptions
 from course.deploy.clouds.machines.machine_ends_itself import MACHINE_LOOKS_EVERY
 from course.deploy.clouds.machines.machine_options import client_network
 from course.deploy.launcher import DeployError

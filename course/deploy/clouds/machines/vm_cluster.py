@@ -21,8 +21,8 @@ from course.deploy.clouds.machines.machine_ends_itself import (
     MACHINE_LOOKS_EVERY,
     MACHINE_LOST,
     MACHINE_STARTS,
-    Startup,
     dask_config,
+    startup_script,
 )
 from course.deploy.launcher import DeployError
 
@@ -158,17 +158,17 @@ class MachineCluster:
         options = self.deployer.wanted
         # the library doubles quotes for YAML, and sends this process's configuration along
         command = process.command.removeprefix(f"{process.set_env} python ").replace("''", "'")
-        return Startup(
-            self.deployer.name,
-            options.image,
-            command,
-            self.scheduler_host(process),
-            options.port,
-            dask_config(self.deployer.security, options.idle),
-            options.idle,
-            options.hours,
-            self.deployer.last_lines(process.name),
-        ).script()
+        return startup_script(
+            cluster=self.deployer.name,
+            image=options.image,
+            command=command,
+            host=self.scheduler_host(process),
+            port=options.port,
+            config=dask_config(self.deployer.security, options.idle),
+            idle=options.idle,
+            hours=options.hours,
+            end=self.deployer.last_lines(process.name),
+        )
 
     def scheduler_host(self, process: Any) -> str:
         """Return where the scheduler is for the machine of `process`."""

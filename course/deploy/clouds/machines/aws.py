@@ -106,7 +106,7 @@ class AwsDeployer(MachineDeployer):
         """Return the library's cluster of EC2 machines."""
         from course.deploy.clouds.machines.ec2 import Cluster
 
-        cluster = Cluster(self, self.look)
+        cluster = Cluster(self)
         cluster.boto_session.register_component("data_loader", interface())
         return cluster
 

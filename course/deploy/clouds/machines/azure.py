@@ -106,7 +106,7 @@ class AzureDeployer(MachineDeployer):
         """Return the library's cluster of virtual machines."""
         from course.deploy.clouds.machines.azure_vm import Cluster
 
-        return Cluster(self, self.look)
+        return Cluster(self)
 
     def last_lines(self, machine: str) -> str:
         """Return the lines by which the machine asks for its own deletion."""

@@ -99,7 +99,7 @@ class GcpDeployer(MachineDeployer):
         """Return the library's cluster of Compute Engine machines."""
         from course.deploy.clouds.machines.compute_engine import Cluster
 
-        return Cluster(self, self.look)
+        return Cluster(self)
 
     @classmethod
     async def machines(cls, leftover: dict[str, Any]) -> list[str]:

@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,7 +17,6 @@ from distributed.core import Status
 
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
 from course.deploy.clouds.machines.machine_ends_itself import (
-    MACHINE_LOOKS_EVERY,
     MACHINE_LOST,
     MACHINE_STARTS,
     dask_config,
@@ -69,7 +67,8 @@ class Machine:
         try:
             async with asyncio.timeout(MACHINE_STARTS):
                 while not await _answers(where.hostname, where.port):
-                    await self.cluster.look()
+                    await asyncio.sleep(0.2)
+                    await self.cluster.deployer.look()
         except TimeoutError:
             advice = "Does its network let us in, and does its start-up script do its work?"
             self.cluster.problem = DeployError(
@@ -87,7 +86,7 @@ class Machine:
 
 
 class MachineCluster:
-    """Before one of the library's clusters, of `deployer`; `look()` raises where the first machine has ended.
+    """Before one of the library's clusters, of `deployer`.
 
     `problem`: why the first machine that failed did; `creations`: what still creates one; `halted`: none may any more.
     """
@@ -95,13 +94,12 @@ class MachineCluster:
     status: Any
     scheduler_comm: Any
 
-    def __init__(self, deployer: Any, look: Callable[[], Any], **settings: Any):
-        self.deployer, self._look_now = deployer, look
+    def __init__(self, deployer: Any, **settings: Any):
+        self.deployer = deployer
         self.problem: Exception | None = None
         self.creations: set[asyncio.Future] = set()
         self.halted = False
         self._calls: set[asyncio.Future] = set()
-        self._looked = asyncio.get_running_loop().time()
         options = deployer.wanted
         settings |= {"n_workers": deployer.workers, "security": deployer.security, "docker_image": options.image}
         settings["worker_options"] = {"death_timeout": f"{MACHINE_LOST:.0f} s"}
@@ -109,20 +107,10 @@ class MachineCluster:
         with dask.config.set({name: dask.config.get(name, None) for name in _SET}):
             super().__init__(asynchronous=True, **settings)  # type: ignore[call-arg]
 
-    def _log(self, log: str) -> None:
-        """Keep the line; the library prints it, too."""
-        self._cluster_manager_logs.append((datetime.now(), log))  # type: ignore[attr-defined]
-
     async def _start(self) -> None:
+        self.quiet = True  # its log is kept, and not printed
         self.uuid = self.deployer.name  # of which machines, disks and addresses are called
         await super()._start()  # type: ignore[misc]
-
-    async def look(self) -> None:
-        """Wait a moment; now and then, ask the cloud whether the machines are there still."""
-        await asyncio.sleep(0.2)
-        if (moment := asyncio.get_running_loop().time()) - self._looked > MACHINE_LOOKS_EVERY:
-            self._looked = moment
-            await self._look_now()
 
     async def call_async(self, function: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
         """Run a blocking function in a thread; `halt` knows of it even where nobody waits any more."""

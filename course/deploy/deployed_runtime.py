@@ -21,11 +21,11 @@ from course.deploy.options import CommonOptions
 from course.deploy.scheduler import DeployScheduler
 from course.deploy.slurm_command import SLURM_ANSWERS
 
-#: The caretaker looks so often whether its client lives,
+#: Seconds between two looks of the caretaker whether its client lives.
 CARETAKER_LOOKS_EVERY = 0.5
-#: and ends so often what a client left: a job may still be on its way into the queue.
+#: Seconds between two of its attempts to end what a client left: a job may still be on its way into the queue.
 CARETAKER_ENDS_EVERY = 2.0
-#: It does so for so long.
+#: Seconds for which it repeats them.
 CARETAKER_ENDS = 8.0
 
 _LOG = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class DeployedRuntime(Deployment):
         return self._scheduler.addresses[task]
 
     def missing(self) -> list[str]:
-        """Return the tasks that are not there now: they wait in a queue, or were lost and are started again."""
+        """Return the tasks that have not joined: they wait in a queue, or were lost and are started again."""
         return self.thread.run(self._keeper.missing)
 
     def log(self, task: str) -> str:

@@ -1,4 +1,4 @@
-"""What the keeper knows of a system that starts and ends tasks elsewhere, a batch system or SSH."""
+"""The interface of a system that starts and ends tasks elsewhere, a batch system or SSH, for the keeper."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from course.deploy.task_order import Order
 from course.signals import held_back
 
-#: For the jobs of a cluster that is closed to be gone from the queue.
+#: Seconds for a closed cluster's jobs to leave the queue.
 DEPLOYED_TASKS_END = 10.0
 
 

@@ -13,7 +13,7 @@ from course.cluster.certificates import Certificate
 from course.cluster.spec import check_job
 from course.deploy.task_order import Order
 
-#: By default a deployed cluster without work closes itself after so long.
+#: Seconds without work after which a deployed cluster closes itself, by default.
 DEPLOYED_IDLE = 3600.0
 
 Options = TypeVar("Options", bound="CommonOptions")

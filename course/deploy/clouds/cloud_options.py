@@ -7,9 +7,9 @@ from typing import Any
 
 from course.deploy.options import did_you_mean
 
-#: A cloud, a gateway or Kubernetes has so long to answer; one that doesn't is an error within ten seconds.
+#: Seconds for a cloud, a gateway or Kubernetes to answer; silence is an error within ten seconds.
 CLOUD_ANSWERS = 8.0
-#: For one of these to end a cluster, when it is asked to.
+#: Seconds for one of these to end a cluster.
 CLOUD_CLUSTER_ENDS = 30.0
 
 _MOST = 100  # workers; as many as a job of Slurm's may have

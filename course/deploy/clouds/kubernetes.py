@@ -14,7 +14,7 @@ from course.deploy.clouds.kubernetes_resource import API, COMM, KubernetesOption
 from course.deploy.launcher import DeployError
 from course.deploy.lost_tasks import SLOW_JOIN_IS_TOLD
 
-#: Dask's operator has so long to take up a resource; where it runs, a second is enough.
+#: Seconds for Dask's operator to take up a resource; where it runs, one is enough.
 OPERATOR_ANSWERS = 30.0
 
 _EVERY = 0.5  # seconds between two looks

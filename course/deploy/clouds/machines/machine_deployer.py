@@ -17,9 +17,9 @@ from course.deploy.clouds.machines.machine_ends_itself import MACHINE_LOOKS_EVER
 from course.deploy.clouds.machines.machine_options import client_network
 from course.deploy.launcher import DeployError
 
-#: For a cloud to end a cluster's machines, disks and networks: a minute, and two where machines shut down slowly.
+#: Seconds for a cloud to end a cluster's machines, disks and networks: a minute, or two for slow shutdowns.
 MACHINES_END = 180.0
-#: Between two looks at which of them remain; a machine that has just been asked for may be missing in the first.
+#: Seconds between two looks at which of them remain; a machine just requested may be missing in the first.
 MACHINES_END_EVERY = 2.0
 
 _LOG = logging.getLogger(__name__)

@@ -7,11 +7,11 @@ from typing import Any
 
 import dask
 
-#: For a cloud's machine to install Docker, take the image and start the scheduler.
+#: Seconds for a cloud's machine to install Docker, pull the image and start the scheduler.
 MACHINE_STARTS = 1200.0
-#: Between two looks of a machine whether its scheduler answers, and of a client whether its machines are there.
+#: Seconds between two looks of a machine whether its scheduler answers, and of a client whether its machines run.
 MACHINE_LOOKS_EVERY = 20.0
-#: A machine whose scheduler has been silent for so long ends itself.
+#: Seconds of silence of its scheduler after which a machine ends itself.
 MACHINE_LOST = 300.0
 
 _TEMPLATE = (Path(__file__).parent / "machine_ends_itself.sh").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CloudOptions, wrong
 from course.deploy.launcher import DeployError
 
-#: The scheduler of a cloud's cluster ends after so long without work, unless told otherwise, and all machines with it.
+#: Seconds without work after which a cloud's scheduler ends, by default, and all machines with it.
 MACHINES_IDLE = 1200.0
 
 _SEES_US = "https://checkip.amazonaws.com"

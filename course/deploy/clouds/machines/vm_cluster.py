@@ -1,8 +1,8 @@
 """What stands before dask-cloudprovider's clusters and machines: our start-up script, and no wait without an end.
 
 The library leaves machines behind where a start is interrupted, waits for a scheduler for ever and blocks its event
-loop meanwhile, and writes this process's whole Dask configuration into what a machine is told. So the machines' end is
-`MachineDeployer.close`'s affair alone, which asks the cloud what there is.
+loop meanwhile, and sends this process's whole Dask configuration to each machine. So `MachineDeployer.close` alone
+ends machines: it asks the cloud which ones exist.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from course.deploy.clouds.machines.machine_ends_itself import (
 )
 from course.deploy.launcher import DeployError
 
-#: For a cloud to make a machine: some seconds, where it has one.
+#: Seconds for a cloud to make a machine: a few are enough where it has one.
 MACHINE_CREATED = 300.0
 
 _LOG = logging.getLogger(__name__)

@@ -69,15 +69,12 @@ class Machine:
                 while not await _answers(where.hostname, where.port):
                     await asyncio.sleep(0.2)
                     await self.cluster.deployer.look()
-        except TimeoutError:
+        except (TimeoutError, DeployError) as error:
+            silent = f"the scheduler at {where.netloc} has not answered for {MACHINE_STARTS / 60:.0f} min"
             advice = "Does its network let us in, and does its start-up script do its work?"
-            self.cluster.problem = DeployError(
-                f"the scheduler at {where.netloc} has not answered for {MACHINE_STARTS / 60:.0f} min. {advice}"
-            )
+            late = isinstance(error, TimeoutError)
+            self.cluster.problem = DeployError(f"{silent}. {advice}") if late else error
             raise self.cluster.problem from None
-        except DeployError as error:
-            self.cluster.problem = error
-            raise
 
     async def close(self) -> None:
         """Count as closed; the deployer ends the machine."""

@@ -1,8 +1,7 @@
 """`python -m course mean`: the mean of random numbers, worked out slice by slice."""
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,20 +21,8 @@ _LARGEST = 10**8  # 800 MB of numbers
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that add up.")
 @SEED
 @on_cluster
-def mean(**arguments: Any) -> None:
+def mean(samples: int, parts: int | None, workers: int, seed: int, cluster: "Cluster | None") -> None:
     """Work out the mean of random numbers in slices; print it beside the mean of all at once."""
-    report(say, **arguments)
-
-
-def report(
-    say: Callable[..., None],
-    samples: int,
-    workers: int,
-    seed: int,
-    parts: int | None = None,
-    cluster: "Cluster | None" = None,
-) -> None:
-    """Say the mean of `samples` numbers around 100, from `parts` slices, by default one for each process or task."""
     import numpy as np
 
     from course import mapreduce

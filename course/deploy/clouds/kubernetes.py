@@ -65,7 +65,7 @@ class KubernetesDeployer:
                 await self._post("secrets", secret(self._name, self._certificate, self._options), dryRun="All")
             except (kr8s.ServerError, httpx.HTTPStatusError) as error:
                 if _status(error) == 404 and 'namespaces "' not in str(error):
-                    raise DeployError(f"Kubernetes at {_server(self._api)} has no DaskCluster: {_INSTALL}") from None
+                    raise DeployError(f"Kubernetes at {self._api.auth.server} has no DaskCluster: {_INSTALL}") from None
                 raise
 
     def leftover(self) -> dict[str, Any] | None:
@@ -209,10 +209,6 @@ def _why_not(pod):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             return condition.get("reason", "?"), condition.get("message", "")
     return None
-
-
-def _server(api):
-    return api.auth.server or "its address"
 
 
 def _status(error):

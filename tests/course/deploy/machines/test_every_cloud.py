@@ -217,7 +217,7 @@ SAYS = {
     "aws": [
         ({"machine": "m6i.huge"}, "m6i.huge.*`aws ec2 describe-instance-types` has those of your region"),
         ({"machine": "g4dn.xlarge"}, "machine='g4dn.xlarge'.*no driver is set up"),
-        ({"region": "eu-centrel-1"}, "no region 'eu-centrel-1'; did you mean one of .*eu-central-1"),
+        ({"region": "eu-centrel-1"}, "no region 'eu-centrel-1'. Did you mean eu-central-1"),
         ({"region": None}, "there is no region. Say region='eu-central-1'"),
         ({"subnet": "subnet-0123"}, "`aws ec2 describe-subnets` names yours"),
     ],

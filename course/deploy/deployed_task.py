@@ -5,7 +5,6 @@ import os
 import sys
 import tempfile
 import threading
-from types import SimpleNamespace
 from typing import TextIO
 
 from dask.system import CPU_COUNT  # knows about containers' limits
@@ -22,6 +21,7 @@ from course.deploy.task_order import order_of
 
 #: Seconds for a task that its system tells to end to hand over a training's state: Slurm kills it after 30 s.
 TASK_HANDS_OVER = 15.0
+_ADVICE = "Is its client there still, and does no firewall keep us out?"
 
 
 def run_deployed(stdin: TextIO = sys.stdin) -> int:
@@ -46,15 +46,6 @@ async def _run(order, stdin):
     if gpu is not None:
         os.environ[VARIABLE] = gpu
     host, port = _host(order), order.ports or 0
-    joining = SimpleNamespace(  # see `course.cluster.multihost.which_task.Joining`
-        name=order.name,
-        address=f"{host}:{port}",
-        session_target=order.scheduler,
-        scheduler_address=order.scheduler.partition("://")[2],
-        certificate=order.certificate,
-        patience=order.patience,
-        advice="Is its client there still, and does no firewall keep us out?",
-    )
     share = max(1, CPU_COUNT // max(1, len(order.among)))
     threads = min(share, order.cores or share)
     folder = os.path.expandvars(order.scratch) if order.scratch else None
@@ -64,7 +55,8 @@ async def _run(order, stdin):
     ):
         where = (order.name, order.scheduler, host, port, threads, scratch, order.patience, order.certificate)
         try:
-            await join_again_and_again(joining, TaskSettings(*where, memory=order.memory), stop, print, workers.append)
+            settings = TaskSettings(*where, memory=order.memory, advice=_ADVICE)
+            await join_again_and_again(settings, stop, print, workers.append)
         finally:
             leaving.cancel()
 

@@ -192,6 +192,7 @@ def test_a_log_sees_a_factory_once_and_its_numbers_make_one_launch():
     assert ops == ["aten.full.default", "aten.lift_fresh.default"] and len(launches) == 3
 
 
+@pytest.mark.long
 def test_three_thousand_steps_keep_no_memory():
     with simulated_gpus(1) as gpus:
         layer = torch.nn.Linear(4, 4).cuda()

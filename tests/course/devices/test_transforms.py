@@ -87,6 +87,7 @@ def test_fullgraph_under_a_placement_is_an_error_that_says_so():
         torch.compile(doubled, backend="eager", fullgraph=True)(torch.ones(3))
 
 
+@pytest.mark.long
 def test_neither_a_log_nor_a_placement_loads_the_compiler_and_one_that_is_loaded_inside_changes_nothing():
     program = (
         "import sys, torch; from course import log_placement, place\n"

@@ -65,8 +65,15 @@ def raise_odd():
     raise Odd("of the reader's")
 
 
+def divide():
+    return 1 / 0
+
+
 @pytest.mark.parametrize("where", ["initial", "batch", "loss"])
-@pytest.mark.parametrize(("end", "words"), [(partial(sys.exit, 3), "SystemExit: 3"), (raise_odd, "Odd: of the reader")])
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [(divide, "ZeroDivisionError: "), (partial(sys.exit, 3), "SystemExit: 3"), (raise_odd, "Odd: of the reader")],
+)
 def test_an_exit_in_the_problem_is_told_like_any_exception(cluster, where, end, words):
     with pytest.raises(TrainingError, match=rf"worker.*{words}"):
         train(Ends(where, end), cluster, optimizer=SGD, total_steps=FOREVER)

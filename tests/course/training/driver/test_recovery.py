@@ -19,7 +19,6 @@ from course.training import (
 )
 from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarning
 from course.training.checkpoint.folder_lock import NAME, FolderLock
-from course.training.checkpoint.manifest import CheckpointError
 from course.training.driver.run import TRIES
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan, participants
@@ -78,11 +77,6 @@ class StopWhen(Hook):
             session.request_stop("it is seen")
 
 
-def whole(folder):
-    """Every file in the folder, with its content."""
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def plan_of(cluster, problem, optimizer, total_steps, ps=2, workers=2):
     servers, chosen = participants(cluster.tasks, workers)
     return TrainingPlan(problem, optimizer, TrainingSettings("async", workers, total_steps), servers[:ps], chosen)
@@ -128,25 +122,12 @@ def test_a_new_training_in_an_old_folder_is_asked_for_by_name(cluster, tmp_path)
     assert Checkpoints(tmp_path).latest().version == 10
 
 
-class Other(Count):
-    def initial(self):
-        return {**super().initial(), "shape": torch.zeros(3, 5)}
-
-
-@pytest.mark.parametrize(
-    ("problem", "optimizer", "words"),
-    [
-        (Other(), COUNTING, r"'shape': \(3, 2\).*'shape': \(3, 5\)"),
-        (PROBLEM, SGD, "'all'.*no such parameter"),
-        (Count(), torch.optim.Adam, "written with the optimiser SGD, not Adam"),
-    ],
-)
-def test_a_checkpoint_of_another_model_is_refused_and_not_touched(cluster, tmp_path, problem, optimizer, words):
+def test_a_checkpoint_of_another_model_is_refused_and_not_touched(cluster, tmp_path):
     train(Count(), cluster, optimizer=COUNTING, total_steps=5, checkpoint_dir=tmp_path)
-    before = whole(tmp_path)
-    with pytest.raises(ValueError, match=words):
-        train(problem, cluster, optimizer=optimizer, total_steps=10, checkpoint_dir=tmp_path)
-    assert whole(tmp_path) == before
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ValueError, match="'all'.*no such parameter"):
+        train(PROBLEM, cluster, optimizer=SGD, total_steps=10, checkpoint_dir=tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
@@ -162,16 +143,6 @@ def test_an_interrupt_or_a_hooks_error_saves_what_there_is_and_frees_the_tasks(c
     total = saved.version + 10
     result = train(Count(), cluster, optimizer=COUNTING, total_steps=total, checkpoint_dir=tmp_path)
     assert result.parameters["all"] == total
-
-
-def test_a_torn_newest_checkpoint_is_named_and_the_one_before_used(cluster, tmp_path):
-    hooks = [SaveCheckpoint(steps=20)]
-    train(Count(), cluster, optimizer=COUNTING, total_steps=60, hooks=hooks, checkpoint_dir=tmp_path)
-    newest = Checkpoints(tmp_path).all()[-1].path
-    newest.write_bytes(newest.read_bytes()[:50])
-    with pytest.warns(CheckpointWarning, match=newest.name):
-        result = train(Count(), cluster, optimizer=COUNTING, total_steps=80, checkpoint_dir=tmp_path)
-    assert result.restored_from < 60 and result.parameters["all"] == 80
 
 
 def test_a_disk_that_fills_up_is_told_and_training_goes_on(cluster, tmp_path, monkeypatch):
@@ -214,16 +185,6 @@ def test_a_folder_that_is_removed_in_mid_run_is_told_as_that_and_training_goes_o
     assert not [one for one in caught if "Older" in str(one.message) or "belongs" in str(one.message)]
 
 
-def test_where_no_checkpoint_can_be_read_training_is_not_begun_anew_unless_it_is_asked_for(cluster, tmp_path):
-    train(Count(), cluster, optimizer=COUNTING, total_steps=30, checkpoint_dir=tmp_path)
-    for path in tmp_path.glob("*.pt"):
-        path.write_bytes(path.read_bytes()[:100])
-    with pytest.warns(CheckpointWarning), pytest.raises(CheckpointError, match="none of the 2 .*resume=False"):
-        train(Count(), cluster, optimizer=COUNTING, total_steps=40, checkpoint_dir=tmp_path)
-    result = train(Count(), cluster, optimizer=COUNTING, total_steps=40, checkpoint_dir=tmp_path, resume=False)
-    assert result.restored_from is None and result.parameters["all"] == 40
-
-
 def test_a_first_checkpoint_that_cannot_be_written_is_an_error_at_once(cluster, tmp_path, monkeypatch):
     def save(self, snapshot):
         raise OSError(28, "No space left on device")
@@ -238,12 +199,7 @@ def test_two_trainings_in_one_folder_are_refused(cluster, tmp_path):
         train(Count(), cluster, optimizer=COUNTING, checkpoint_dir=tmp_path)
 
 
-def test_data_or_parameters_that_are_not_finite_are_named(cluster):
-    broken = linear_regression()
-    broken.y[3] = float("nan")
-    with pytest.raises(NonFiniteError, match="gradient of '(slope|intercept)' is not finite at version"):
-        train(broken, cluster, optimizer=SGD, total_steps=1000)
-
+def test_first_parameters_that_are_not_finite_are_named(cluster):
     class Bad(Count):
         def initial(self):
             return {"w": torch.tensor([1.0, float("inf")])}

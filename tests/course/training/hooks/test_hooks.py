@@ -14,14 +14,18 @@ from course.training import (
     Hook,
     SaveCheckpoint,
     ShowProgress,
+    Snapshot,
     StepRate,
     StopAtStep,
     StopOnNaN,
     Validate,
+    WriteSummaries,
     linear_regression,
+    train,
     train_in_turns,
 )
 from course.training.hooks.base import Session, begun, tell
+from course.training.hooks.every import USUAL_SECONDS, with_saving
 from course.training.records import Step
 
 LINE = linear_regression()
@@ -67,7 +71,7 @@ def step(number, worker=0, loss=1.0, applied=None):
 # --- failures --------------------------------------------------------------------------------------------------------
 
 
-class Failing(Hook):
+class Failing(Diary):
     """Raises in the methods named."""
 
     def __init__(self, *methods, error=RuntimeError):
@@ -77,43 +81,25 @@ class Failing(Hook):
 
             return call
 
+        super().__init__()
         for method in methods:
             setattr(self, method, fail(method))
 
 
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize("method", ["begin", "before_run", "after_run", "event", "validated", "finished", "end"])
-def test_wherever_a_hook_fails_the_others_are_told_the_end_and_its_error_is_raised(method, tmp_path):
-    before, after = Diary(), Diary()
-    with pytest.raises(RuntimeError, match=f"failed in {method}$"):
-        train_in_turns(
-            HELD,
-            optimizer=SGD,
-            total_steps=5,
-            hooks=[before, Validate(every=1), Failing(method), after],
-            checkpoint_dir=tmp_path,
-        )
+def test_wherever_a_hook_fails_the_others_are_told_the_end_and_its_error_is_raised(method, error, tmp_path):
+    before, failing, after = Diary(), Failing(method, error=error), Diary()
+    hooks = [before, Validate(every=1), failing, after]
+    with pytest.raises(error, match=f"failed in {method}$"):
+        train_in_turns(HELD, optimizer=SGD, total_steps=5, hooks=hooks, checkpoint_dir=tmp_path)
     assert before.lines[0] == "begin" and before.lines[-1] == "end" and before.lines.count("end") == 1
+    assert method == "end" or failing.lines[-1] == "end", "it may have opened something in begin"
     assert after.lines == [] if method == "begin" else after.lines[-1] == "end"
     if method not in ("begin", "event"):
         reached = 5 if method in ("finished", "end") else 0 if method == "before_run" else 1
         assert Checkpoints(tmp_path).latest().version == reached
         assert torch.equal(after.last["slope"], Checkpoints(tmp_path).latest().parameters["slope"])
-
-
-def test_a_hook_whose_begin_raises_is_told_the_end_too_for_it_may_have_opened_something(tmp_path):
-    class Opening(Diary):
-        def begin(self, session):
-            super().begin(session)
-            raise RuntimeError("half open")
-
-        def finished(self, session):
-            self.lines.append("finished")
-
-    before, opening, after = Diary(), Opening(), Diary()
-    with pytest.raises(RuntimeError, match="half open"):
-        TURNS(hooks=[before, opening, after], checkpoint_dir=tmp_path)
-    assert (before.lines, opening.lines, after.lines) == (["begin", "end"], ["begin", "end"], [])
-    assert Checkpoints(tmp_path).all() == []
 
 
 def test_the_first_failure_is_raised_and_those_of_other_ends_are_its_notes():
@@ -139,19 +125,9 @@ def test_what_fails_while_the_last_state_is_saved_is_a_note_of_the_error_that_en
     assert Checkpoints(tmp_path).latest().version == 1, "the hook failed after it was saved"
 
 
-def test_an_interrupt_saves_and_ends_as_an_error_does(tmp_path):
-    diary = Diary()
-    with pytest.raises(KeyboardInterrupt):
-        TURNS(hooks=[diary, Failing("after_run", error=KeyboardInterrupt)], checkpoint_dir=tmp_path)
-    assert diary.lines == ["begin", "checkpoint saved 0", "checkpoint saved 1", "end"]
-    assert Checkpoints(tmp_path).latest().version == 1
-
-
 def test_stop_on_nan_leaves_a_checkpoint_from_before(tmp_path):
-    wild = partial(torch.optim.SGD, lr=5.0)
-    result = train_in_turns(
-        LINE, optimizer=wild, hooks=[StopOnNaN(), SaveCheckpoint(steps=10)], checkpoint_dir=tmp_path
-    )
+    wild, hooks = partial(torch.optim.SGD, lr=5.0), [StopOnNaN(), SaveCheckpoint(steps=10)]
+    result = train_in_turns(LINE, optimizer=wild, hooks=hooks, checkpoint_dir=tmp_path)
     assert "not finite" in result.stopped_by
     assert all(value.isfinite().all() for value in Checkpoints(tmp_path).latest().parameters.values())
 
@@ -190,10 +166,7 @@ def test_seconds_are_counted_from_the_end_of_the_last_save(monkeypatch, tmp_path
             clock[0] += 8
             return super().save(snapshot)
 
-    state = {"w": torch.zeros(1)}
-    from course.training import Snapshot
-
-    session = Session(100, lambda: state, lambda: Snapshot(session.step, state), checkpoints=Slow(tmp_path, keep=9))
+    session = saving(Slow(tmp_path, keep=9))
     with begun(session, [hook]):
         for number in range(1, 40):
             clock[0] += 1
@@ -201,25 +174,18 @@ def test_seconds_are_counted_from_the_end_of_the_last_save(monkeypatch, tmp_path
     assert [one.version for one in Checkpoints(tmp_path).all()] == [10, 20, 30]
 
 
-def test_steps_are_counted_anew_after_a_restart_from_a_checkpoint(tmp_path):
-    from course.training import Snapshot
+def saving(checkpoints):
+    """Return a session of a training that saves into `checkpoints`."""
+    session = Session(100, dict, lambda: Snapshot(session.step, {"w": torch.zeros(1)}), checkpoints=checkpoints)
+    return session
 
-    session = Session(
-        100, dict, lambda: Snapshot(session.step, {"w": torch.zeros(1)}), checkpoints=Checkpoints(tmp_path, 99)
-    )
-    hook = SaveCheckpoint(steps=10)
-    with begun(session, [hook]):
+
+def test_steps_are_counted_anew_after_a_restart_from_a_checkpoint(tmp_path):
+    session = saving(Checkpoints(tmp_path, 99))
+    with begun(session, [SaveCheckpoint(steps=10)]):
         for number in [*range(1, 35), *range(13, 23)]:
             tell(session, step(number))
     assert [event.step for event in session.events] == [10, 20, 30, 20]
-
-
-@pytest.mark.parametrize(
-    "arguments", [{}, {"steps": 1, "seconds": 1}, {"steps": 0}, {"seconds": -1}, {"seconds": float("nan")}]
-)
-def test_when_to_save_is_said_in_one_way(arguments):
-    with pytest.raises(ValueError, match="give one of them, above 0"):
-        SaveCheckpoint(**arguments)
 
 
 def test_to_save_without_a_folder_is_refused_before_training():
@@ -228,14 +194,9 @@ def test_to_save_without_a_folder_is_refused_before_training():
 
 
 def test_without_the_hook_a_folder_means_a_checkpoint_now_and_then():
-    from course.training.hooks.every import USUAL_SECONDS, with_saving
-
     (added,) = with_saving((), "checkpoints")
-    assert (
-        added.seconds == USUAL_SECONDS
-        and with_saving([added], "checkpoints") == [added]
-        and with_saving((), None) == []
-    )
+    assert added.seconds == USUAL_SECONDS
+    assert with_saving([added], "checkpoints") == [added] and with_saving((), None) == []
 
 
 def test_a_learner_s_hook_can_save_when_it_likes(tmp_path):
@@ -254,27 +215,39 @@ def test_a_learner_s_hook_can_save_when_it_likes(tmp_path):
 # --- validating ------------------------------------------------------------------------------------------------------
 
 
-def test_validation_comes_every_so_many_updates_and_at_the_end(capsys):
+@pytest.mark.parametrize(("total_steps", "steps"), [(25, [10, 20, 25]), (20, [10, 20])])
+def test_validation_comes_every_so_many_updates_and_at_the_end_once(capsys, total_steps, steps):
     hook, diary = Validate(every=10, show=True), Diary()
-    result = train_in_turns(HELD, optimizer=SGD, workers=2, total_steps=25, hooks=[hook, diary])
-    assert [at for at, _ in hook.results] == [10, 20, 25]
+    result = train_in_turns(HELD, optimizer=SGD, workers=2, total_steps=total_steps, hooks=[hook, diary])
+    assert [at for at, _ in hook.results] == steps
     assert hook.results[-1][1]["slope"] == result.parameters["slope"].item()
     assert all(type(value) is float for _, values in hook.results for value in values.values())
-    assert diary.lines == ["begin", "validated 10", "validated 20", "validated 25", "end"]
+    assert diary.lines == ["begin", *(f"validated {at}" for at in steps), "end"]
     assert capsys.readouterr().out.splitlines()[0].startswith("step 10: slope ")
-
-
-def test_validation_is_not_done_twice_at_one_step():
-    hook = Validate(every=10)
-    train_in_turns(HELD, optimizer=SGD, total_steps=20, hooks=[hook])
-    assert [at for at, _ in hook.results] == [10, 20]
 
 
 def test_a_problem_that_cannot_be_validated_is_named():
     with pytest.raises(ValueError, match="LinearRegression.* has no validate"):
         TURNS(hooks=[Validate()])
-    with pytest.raises(ValueError, match="every=0"):
-        Validate(every=0)
+
+
+@pytest.mark.parametrize(
+    ("hook", "arguments", "words"),
+    [
+        *((SaveCheckpoint, {"seconds": seconds, "steps": 0}, "above 0") for seconds in (None, 1)),
+        (SaveCheckpoint, {}, "give one of them, above 0"),
+        (SaveCheckpoint, {"seconds": -1}, "above 0"),
+        (SaveCheckpoint, {"seconds": float("nan")}, "above 0"),
+        (StepRate, {"every": 0}, "from 1 up"),
+        (StopAtStep, {"last_step": -1}, "from 0 up"),
+        (Validate, {"every": 0}, "every=0"),
+        (WriteSummaries, {"folder": "", "every": 0}, r"WriteSummaries\(every=0"),
+        (WriteSummaries, {"folder": "", "histograms": 0}, "histograms=0"),
+    ],
+)
+def test_a_hook_that_would_never_or_always_act_is_refused(hook, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        hook(**arguments)
 
 
 # --- measuring and showing -------------------------------------------------------------------------------------------
@@ -342,8 +315,6 @@ def test_progress_leaves_one_stored_output_that_is_the_same_in_every_run():
 
 
 def test_over_a_cluster_hooks_see_snapshots_and_a_failing_one_loses_nothing(shared_cluster, tmp_path):
-    from course.training import train
-
     class Stopping(Diary):
         def after_run(self, session, step):
             if step.step >= 60:

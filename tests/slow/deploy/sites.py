@@ -20,7 +20,7 @@ from course import estimate_pi, linear_regression, train
 from course.deploy import deploy
 from course.deploy.launcher import DeployError
 from tests.course.deploy.slurm_here import OTHER, need_slurm, slurm_here
-from tests.helpers.hooks import At
+from tests.helpers.cluster.at_step import At
 from tests.helpers.shells import eventually
 from tests.slow.deploy.storm import home, leftovers
 

@@ -153,4 +153,4 @@ def _ops(run):
         joined += [(source, len(records)) for source in sources.values()]
         maker[step.makes] = len(records)
         records.append(OpRecord(step.code, device, (), "float32", simulated=True))
-    return draw.ops(records, _in_words(run), joined)
+    return draw.ops(records, f"{len(PROGRAM)} ops, {len(run.moves)} copies between devices", joined)

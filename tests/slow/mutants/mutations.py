@@ -1,4 +1,4 @@
-"""Which small bugs can be planted in a file: cosmic-ray's operators, of each the change that is nearest to the code."""
+"""Which small bugs can be planted in a file: in Python cosmic-ray's, of each the change that is nearest to the code."""
 
 import difflib
 from collections.abc import Iterator
@@ -8,6 +8,8 @@ from pathlib import Path
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
+
+from tests.slow.mutants.javascript import bugs_of
 
 OPERATORS = [
     *(f"ReplaceComparisonOperator_{swap}" for swap in ("Eq_NotEq", "NotEq_Eq", "Is_IsNot", "IsNot_Is")),
@@ -33,6 +35,8 @@ class Mutation:
 
     def plant(self, text: str) -> str:
         """Return `text`, the file's own, with the bug in it."""
+        if self.file.endswith(".js"):
+            return bugs_of(text)[self.occurrence][2]
         planted = mutate_code(text, get_operator(f"core/{self.operator}")(), self.occurrence)
         if planted is None:
             raise ValueError(f"{self}: there is no such place any more; look for the mutations again")
@@ -47,7 +51,12 @@ class Mutation:
 
 def mutations_of(root: Path, file: str) -> Iterator[Mutation]:
     """Yield every `Mutation` of `file`, but for what is there for types."""
-    nodes = list(ast_nodes(get_ast((root / file).read_text(encoding="utf-8"))))
+    text = (root / file).read_text(encoding="utf-8")
+    if file.endswith(".js"):
+        for occurrence, (place, name, _) in enumerate(bugs_of(text)):
+            yield Mutation(file, name, occurrence, text.count("\n", 0, place) + 1)
+        return
+    nodes = list(ast_nodes(get_ast(text)))
     for name in OPERATORS:
         operator, occurrence = get_operator(f"core/{name}")(), 0
         for node in nodes:

@@ -6,17 +6,25 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Room:
-    """Code, a file or a folder of files below the checkout, and the tests that ought to see a bug in it."""
+    """Code, a file or a folder of `files` below the checkout, and the tests that ought to see a bug in it."""
 
     code: str
-    tests: tuple[str, ...]
+    tests: tuple[str, ...]  # and options of pytest
+    pattern: str = "*.py"
 
     def files(self, root: Path) -> list[str]:
         """Return the room's files with code in them, as paths below `root`, in order."""
         place = root / self.code
-        found = [place] if place.suffix == ".py" else sorted(place.glob("*.py"))
-        return [file.relative_to(root).as_posix() for file in found if file.name != "__init__.py"]
+        files = [place] if place.suffix == ".py" else sorted(place.glob(self.pattern))
+        return [file.relative_to(root).as_posix() for file in files if file.name != "__init__.py"]
 
+
+_PAGES = ("exhibits", "bets", "training_exhibits", "life_player", "life_player_and_kernel", "map_and_placement")
+#: Pages without a script, and the slowest test: of each placement's seconds.
+_LEFT_OUT = (
+    "tests/browser/test_exhibits_in_chromium.py::test_without_scripts_there_is_a_still",
+    "tests/browser/test_map_and_placement_in_chromium.py::test_the_page_and_python_reckon_the_same_for_every",
+)
 
 ROOMS = {
     "life": Room("course/life", ("tests/course/life",)),
@@ -28,4 +36,12 @@ ROOMS = {
     "marking": Room("grader/marking", ("tests/grader/marking",)),
     "classroom": Room("grader/classroom", ("tests/grader/classroom",)),
     "ops": Room("simgpu/ops", ("tests/simgpu/ops",)),
+    "javascript": Room(
+        "course/widgets",
+        (
+            *(f"tests/browser/test_{name}_in_chromium.py" for name in _PAGES),
+            *(f"--deselect={test}" for test in _LEFT_OUT),
+        ),
+        "**/*.js",
+    ),
 }

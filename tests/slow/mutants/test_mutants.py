@@ -80,9 +80,25 @@ def test_what_no_test_can_see_is_no_place_for_a_bug(tmp_path):
     assert found == ["f(strict=True, deep=False)", "PAUSE = 1.5", "PAUSE = -0.5", "MOST = 61", "MOST = 59"]
 
 
+def test_a_bug_in_a_script_is_in_its_code_and_not_in_its_words(tmp_path):
+    code = '// 3 < 4\nconst most = (a, b) => (a > b && !b ? a : `${b} + 1`); // 5\nif (true) say("1 + 1", 7);\n'
+    (tmp_path / "page.js").write_text(code)
+    found = list(mutations_of(tmp_path, "page.js"))
+    changed = {mutation.operator: mutation.told(code).splitlines()[-1].strip("+ ") for mutation in found}
+    assert [mutation.line for mutation in found] == [2, 2, 2, 3, 3, 3] and changed == {
+        "more": "const most = (a, b) => (a >= b && !b ? a : `${b} + 1`); // 5",
+        "and": "const most = (a, b) => (a > b || !b ? a : `${b} + 1`); // 5",
+        "not": "const most = (a, b) => (a > b && b ? a : `${b} + 1`); // 5",
+        "never": 'if (false && true) say("1 + 1", 7);',
+        "true": 'if (false) say("1 + 1", 7);',
+        "number": 'if (true) say("1 + 1", 8);',
+    }
+
+
 def test_every_room_has_files_and_tests():
     for room in ROOMS.values():
-        assert room.files(ROOT) and all((ROOT / tests).exists() for tests in room.tests)
+        tests = [path.removeprefix("--deselect=").partition("::")[0] for path in room.tests]
+        assert room.files(ROOT) and all((ROOT / path).exists() for path in tests)
 
 
 def test_a_bug_that_a_test_sees_is_killed_one_that_none_sees_survives_and_the_code_stays_as_it_is(tmp_path):

@@ -156,7 +156,8 @@ def test_validation_counts_right_answers_on_the_held_out_digits_and_only_there(d
 # --- settings --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("mode", "workers"), [pytest.param("async", 3, marks=pytest.mark.long), ("sync", 2)])
+@pytest.mark.long
+@pytest.mark.parametrize(("mode", "workers"), [("async", 3), ("sync", 2)])
 def test_the_tuned_settings_reach_nine_in_ten_of_the_held_out_digits(mode, workers):
     seed = 10 * workers  # other seeds than those that the settings were chosen with
     problem = mnist(data_seed=seed, seed=seed, weights=TUNED.weights)

@@ -152,7 +152,7 @@ def test_a_port_that_is_taken_is_said_at_once(monkeypatch):
         port = other.getsockname()[1]
         done = CliRunner().invoke(main, ["lab", "--no-browser", "--port", str(port)])
     assert done.exit_code == 1
-    assert f"--port {port}: something listens there already. Give another port" in done.output
+    assert f"--port {port}: something listens there already. Give another, or" in done.output
 
 
 def test_a_missing_notebook_is_named(tmp_path):

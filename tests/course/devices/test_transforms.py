@@ -42,13 +42,6 @@ def test_a_module_on_the_cpu_trains_on_the_gpu_as_it_would_at_home(gpus):
     assert log.bytes_moved == placement.bytes_moved + weights
 
 
-def test_a_module_built_inside_lives_there(gpus):
-    with place("/gpu:0"):
-        model = torch.nn.Linear(2, 2)
-        made = model(torch.ones(1, 2))
-    assert str(model.weight.device) == str(made.device) == "cuda:0"
-
-
 def test_vmap_and_grad_are_placed_op_by_op():
     """On meta, which torch.func takes as any device."""
     x = torch.ones(3, 2)

@@ -110,11 +110,6 @@ def test_edges_meet_unless_they_are_told_not_to(following):
     assert following(board, wrap=False).tolist() == [[0] * 7] * 4 + [[0, 0, 0, 1, 0, 0, 0]] * 2
 
 
-def test_a_glider_moves_one_cell_down_and_right_every_four_generations():
-    board = life.put(life.empty(8, 8), GLIDER, row=5, column=5)  # across both edges
-    assert torch.equal(life.run(board, 4, "scipy"), board.roll((1, 1), (0, 1)))
-
-
 def test_without_wrapping_a_glider_ends_as_a_block_in_the_corner():
     end = life.run(life.put(life.empty(12, 12), GLIDER), 60, wrap=False)
     assert torch.equal(end[10:, 10:], BLOCK) and end.sum() == 4

@@ -19,7 +19,7 @@ from course.cluster.task.task import TaskSettings, stop_signal
 from course.deadlines import TASK_LEAVES
 from course.deploy.task_order import order_of
 
-#: A task that its system tells to end has so long to hand over what a training has: Slurm kills it 30 s later.
+#: Seconds for a task that its system tells to end to hand over a training's state: Slurm kills it after 30 s.
 TASK_HANDS_OVER = 15.0
 _ADVICE = "Is its client there still, and does no firewall keep us out?"
 
@@ -70,7 +70,7 @@ def _host(order):
 
 
 async def _leave_when_told(signalled, stop, workers):
-    """Wait for the system's signal to end; have what runs here hand over what it has; set `stop`."""
+    """Wait for the system's signal to end; have a training's servers hand over their state; set `stop`."""
     await signalled.wait()
     for worker in workers:
         worker.leaving = True

@@ -114,7 +114,7 @@ def shared_cluster(_shared_cluster, no_leaks):
     return _shared_cluster.ready()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def free_ports():
     """A function that returns `count` ports of 127.0.0.1 on which nobody listens now, nor on those 1000 above them.
 

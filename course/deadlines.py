@@ -36,51 +36,35 @@ NOTHING_LEFT = 20.0
 
 #: Each line is a chain of comparisons between names of limits, wherever they stand.
 ORDER = {
-    "HEARTBEAT_EVERY < TASK_HEARD_LATELY < TASK_SILENCE": (
-        "a live task has been heard lately, with one heartbeat lost too; one that has not waits to be counted out"
-    ),
+    "HEARTBEAT_EVERY < TASK_HEARD_LATELY < TASK_SILENCE": "a live task is heard lately, even if a heartbeat is lost",
     "4 * HEARTBEAT_EVERY < TASK_SILENCE": "several heartbeats in a row must be missing before a task is counted out",
     "SCHEDULER_LOOKS_EVERY < HEARTBEAT_EVERY": "the scheduler looks more often than tasks speak: it adds little",
     "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < LEASE_LASTS": "a frozen task is counted out before its lease is another's",
     "TASK_FROZEN + SUPERVISOR_LOOKS_EVERY < LEASE_LASTS": "and replaced before, where its supervisor sees it frozen",
     "LEASE_LASTS < SCHEDULER_SILENCE": "who loses its scheduler has lost its leases before it does anything about it",
-    "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < SCHEDULER_SILENCE": (
-        "a task that is cut off is counted out by its scheduler before it gives its scheduler up and joins anew"
-    ),
+    "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < SCHEDULER_SILENCE": "a task is out before it gives up its scheduler",
     "SCHEDULER_SILENCE + CLIENT_ASKS_EVERY + LOST_CLIENT_CLOSES <= SCHEDULER_LOSS_NOTICED": (
         "a client's last question, and its goodbye, belong to the time in which it notices"
     ),
     "LEASE_ASKED_EVERY + LEASE_ANSWER < LEASE_LASTS": "a holder whose last question is answered late still holds it",
     "2 * LEASE_ASKED_EVERY <= LEASE_CANDIDATE_LIVES": "a live candidate stays one when one of its questions is late",
-    "LEASE_SETTLES < LEASE_CANDIDATE_LIVES < LEASE_LASTS": (
-        "candidates are known before a free lease is given, and are forgotten before the lease is free again"
-    ),
+    "LEASE_SETTLES < LEASE_CANDIDATE_LIVES < LEASE_LASTS": "candidates come before a lease is given, and go in time",
     "2 * LOOP_PAUSES < SCHEDULER_LOOKS_EVERY": "a loop that pauses, for want of files, still hears its heartbeats",
     "PLAIN_GREETING < HOST_ANSWER < REACH": "a step of a look ends within its whole",
     "WAITING_IS_SAID < HOST_ANSWER <= HANDSHAKE_ANSWER < REACH < CONNECT < TASK_WAITS": (
         "a line for the reader comes first, then a reason, and only then the patience ends"
     ),
-    "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < CONNECT": (
-        "a task that takes the place of a dead one waits until that one is counted out, and then still joins in time"
-    ),
-    "SCHEDULER_SILENCE < PINNED_WORK_WAITS < DEVICES_ANSWER": (
-        "what the scheduler knows (this task is away) comes before the client's own patience, which knows less"
-    ),
+    "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < CONNECT": "a dead task is out before the task in its place gives up",
+    "SCHEDULER_SILENCE < PINNED_WORK_WAITS < DEVICES_ANSWER": "the scheduler knows more: it speaks before the client",
     "PINNED_WORK_WAITS < TASK_WAITS": "a task goes on trying to join when the work that waited for it has failed",
     "WORKER_CLOSES + CLIENT_CLOSES < TASK_LEAVES": "a task leaves properly within the time that it gets to leave",
-    "TAPE_FLUSHED_EVERY < TAPE_ENDS < SCHEDULER_SILENCE < TAPE_STARTS": (
-        "what a tape has is fetched, or given up, before its scheduler counts as lost"
-    ),
+    "TAPE_FLUSHED_EVERY < TAPE_ENDS < SCHEDULER_SILENCE < TAPE_STARTS": "a tape comes before its scheduler is lost",
     "OWNER_LOOK_EVERY < FORK_SERVER_ENDS": "the fork server sees that its owner is gone before it is killed",
     "SCHEDULER_FOUND < TASK_JOINS": "a task says itself why it cannot join, before its supervisor gives it up",
     "SOON_EVERY < SUPERVISOR_LOOKS_EVERY < TASK_FROZEN": "who looks, looks often enough to see it",
-    "5 * RANKS_CONNECT <= RANKS_CONNECTED < RANKS_MEET": (
-        "ranks whose neighbour died while they connected are free again before the next run gives them up"
-    ),
+    "5 * RANKS_CONNECT <= RANKS_CONNECTED < RANKS_MEET": "ranks with a dead neighbour are free for the next run",
     "RANKS_SAY_WHY < RANK_SILENCE < RANKS_MEET < RANKS_END": "a silent rank is named by its neighbours before all end",
-    "CHECKED_ANSWER_WORKS < CHECKED_ANSWER_WAITS < CHECK": (
-        "an input that hangs is told as such before the whole check is too slow"
-    ),
+    "CHECKED_ANSWER_WORKS < CHECKED_ANSWER_WAITS < CHECK": "a hanging input is named before the check is too slow",
     "5 * WIRE_HEARTBEAT_EVERY < WIRE_SILENCE": "several heartbeats in a row are missing before an end counts as gone",
     "LISTENER_LOOKS_EVERY < WIRE_HEARTBEAT_EVERY": "a shard that closes does so between two heartbeats",
     "WIRE_SILENCE < SHARD_HANDSHAKE": "who calls a shard gives up before the shard cuts the handshake off",
@@ -90,64 +74,38 @@ ORDER = {
     "WORKERS_REJOIN < WORKER_RECONNECTS < NO_WORKER_LEFT < ALL_WORKERS_JOIN": (
         "a worker that can come back has come before the training ends for want of workers"
     ),
-    "WORKER_RECONNECTS_REFUSED + LOOP_SENT_AGAIN <= WORKERS_REJOIN": (
-        "workers that lost a ps have their loops again when the next incarnation counts who is there"
-    ),
+    "WORKER_RECONNECTS_REFUSED + LOOP_SENT_AGAIN <= WORKERS_REJOIN": "workers have loops before the next ps counts",
     "EACH_WORKER_JOINS < WORKERS_REJOIN": "a worker that comes back is not waited for as one of many that start",
     "ALL_WORKERS_JOIN < SHARD_OPENS": "a shard says which worker is missing before its own opening counts as failed",
     "DRIVER_POLLS_EVERY < END_AWAITED < FOLLOWERS_POLLED_EVERY < WIRE_HEARTBEAT_EVERY": (
         "the driver sees the loss of any shard before the shards' heartbeats would be missed"
     ),
     "END_AWAITED < LOOP_SENT_AGAIN": "a loop that ended with its training is not sent again",
-    "WIRE_SILENCE < CUT_COMES < DRIVER_SILENCE": (
-        "a driver may be stopped for longer than a worker may be silent, and a snapshot may take some of that time"
-    ),
+    "WIRE_SILENCE < CUT_COMES < DRIVER_SILENCE": "a driver may be silent for longer than a worker, snapshot included",
     "WIRE_STOOD_STILL < WIRE_SILENCE": "who stood still for as long as its own patience knows that it did",
-    "PS_ANSWER < FAR_PS_ANSWER < LOST_PS_SUCCESSOR < ANY_PS_COMES": (
-        "a ps task that lives has answered before another takes its part"
-    ),
+    "PS_ANSWER < FAR_PS_ANSWER < LOST_PS_SUCCESSOR < ANY_PS_COMES": "a live ps answers before another takes its part",
     "CHIEF_ASKS_EVERY <= LEASE_ASKED_EVERY": "a chief asks for its lease as often as a lease wants",
-    "LEASE_LASTS + LEASE_SETTLES + ROLE_LOOKS_EVERY < CHIEF_SUCCESSOR": (
-        "the shards of a lost chief wait until its lease has run out and the next chief has seen that it is one"
-    ),
+    "LEASE_LASTS + LEASE_SETTLES + ROLE_LOOKS_EVERY < CHIEF_SUCCESSOR": "shards wait until there is a next chief",
     "WORKER_RECONNECTS < CHIEF_SUCCESSOR": "shards outlast their workers' attempts while they wait for a chief",
     "ROLE_LOOKS_EVERY < END_HEARD < LAST_NOTICE_READ": "every role reads the last notice while the scheduler is there",
     "ROLE_LOOKS_EVERY < NEWS_ASKED_EVERY < ROLE_LISTS_TASKS_EVERY": "the costlier a question, the rarer it is asked",
-    "BOARD_ANSWER < LEASE_LASTS < BOARD_SILENCE < SCHEDULER_SILENCE": (
-        "a chief has lost its lease before its role gives the scheduler up, and says so before its client is closed"
-    ),
+    "BOARD_ANSWER < LEASE_LASTS < BOARD_SILENCE < SCHEDULER_SILENCE": "a chief's lease ends before its role gives up",
     "ROLE_LEAVES < WIRE_SILENCE": "a role that was told to end is gone before the others count it as silent",
-    "PINNED_WORK_WAITS <= TRIAL_WORKER_COMES < TRIAL_SILENCE": (
-        "work that waits for its task fails, and goes to another one, before its silence counts as a hang"
-    ),
-    "TUNING_LOOKS_EVERY < TUNING_STOOD_STILL < TRIAL_STOPPED < TRIAL_STOPS": (
-        "trials that stop have been told to, and have been seen to end, before their processes are ended"
-    ),
+    "PINNED_WORK_WAITS <= TRIAL_WORKER_COMES < TRIAL_SILENCE": "work moves to another task before it counts as hung",
+    "TUNING_LOOKS_EVERY < TUNING_STOOD_STILL < TRIAL_STOPPED < TRIAL_STOPS": "trials end by themselves first",
     "WIRE_SILENCE < GRADIENT_ENDS": "a role that ends has seen that its shards are gone, if they are",
-    "CARETAKER_LOOKS_EVERY + CARETAKER_ENDS + SLURM_ANSWERS < NOTHING_LEFT": (
-        "a killed client's jobs are cancelled in time, even where Slurm is slow with the last command"
-    ),
-    "SCHEDULER_SILENCE + DEPLOYED_TASK_TRIES + WORKER_CLOSES < NOTHING_LEFT": (
-        "a task whose client is gone, and that nobody could cancel, ends by itself in the same time"
-    ),
-    "DEPLOYED_TASK_TRIES < SLOW_JOIN_IS_TOLD < TASK_JOINS": (
-        "a task that finds no scheduler has said so before its reader is told that it is slow, and long before it ends"
-    ),
-    "FOLLOWERS_POLLED_EVERY < TASK_HANDS_OVER < NOTHING_LEFT": (
-        "a driver hears of a task that is to end; one that does not answer keeps no job for long"
-    ),
+    "CARETAKER_LOOKS_EVERY + CARETAKER_ENDS + SLURM_ANSWERS < NOTHING_LEFT": "jobs are cancelled even by a slow Slurm",
+    "SCHEDULER_SILENCE + DEPLOYED_TASK_TRIES + WORKER_CLOSES < NOTHING_LEFT": "a task without a client ends by itself",
+    "DEPLOYED_TASK_TRIES < SLOW_JOIN_IS_TOLD < TASK_JOINS": "a task says what is wrong before it counts as slow",
+    "FOLLOWERS_POLLED_EVERY < TASK_HANDS_OVER < NOTHING_LEFT": "a driver hears that a task ends, and keeps no job",
     "CARETAKER_ENDS_EVERY < CARETAKER_ENDS": "what came into the queue late is cancelled too",
-    "TASK_SILENCE < DEPLOYED_TASK_REJOINS <= DEPLOYED_TASK_TRIES": (
-        "a task that was cut off for a moment comes back before it is replaced, and ends by itself after that"
-    ),
+    "TASK_SILENCE < DEPLOYED_TASK_REJOINS <= DEPLOYED_TASK_TRIES": "a cut-off task comes back, or ends by itself",
     "CLOUD_ANSWERS < CLOUD_CLUSTER_ENDS": "who doesn't answer is told before the cluster counts as one that won't end",
     "CLOUD_ANSWERS < MACHINE_CREATED < MACHINE_STARTS": "a machine is there before its scheduler is waited for",
     "MACHINE_LOOKS_EVERY < MACHINE_LOST < MACHINE_STARTS": "a machine looks several times before it gives up",
     "MACHINES_END_EVERY < MACHINES_END": "what is left of a cloud's cluster is looked at again and again",
     "CLOUD_CLUSTER_ENDS < MACHINES_END < LEFTOVER_ENDS": "what won't end is named before whoever ends it is ended",
-    "max(SLURM_ANSWERS, SSH_ANSWERS, CLOUD_ANSWERS, SLOW_JOIN_IS_TOLD) < 10": (
-        "who does not answer, and what keeps a task away, is told within ten seconds"
-    ),
+    "max(SLURM_ANSWERS, SSH_ANSWERS, CLOUD_ANSWERS, SLOW_JOIN_IS_TOLD) < 10": "the cause is told in ten seconds",
     "SLURM_ANSWERS < DEPLOYED_TASKS_END": "jobs that are cancelled are looked at again when they may be gone",
     "PAD_ANSWER < PAD_PATIENCE": "a server that hangs is said to, before the page gives the kernel up",
     "EXHIBIT_PATIENCE < PAD_PATIENCE": "other exhibits' kernels answer at once, or say at once that they are at work",

@@ -68,9 +68,7 @@ def check_ready(root: Path, port: int | None) -> None:
             f"{root / FIRST} is not there. Run this in a clone of the course; `make notebooks` builds missing chapters."
         )
     if port and not is_free(port):
-        raise LabError(
-            f"--port {port}: something listens there already. Give another port, or --port 0 for any free one."
-        )
+        raise LabError(f"--port {port}: something listens there already. Give another, or --port 0 for any free one.")
 
 
 def is_free(port: int) -> bool:

@@ -5,7 +5,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 #: Set in the environment of a kernel whose outputs will be stored.
 STATIC_TWINS = "COURSE_STATIC_TWINS"
@@ -16,14 +15,16 @@ _RENEW = 0.2  # seconds between two renewals of a line: an eye reads no faster
 _SAY = 2.0  # seconds between two lines that stay
 
 
-class Line(Protocol):
-    """A line that `show` writes anew; `last`: nothing comes after it."""
+class Line:
+    """A line that `show` writes anew."""
 
     def show(self, text: str, last: bool = False) -> None:
-        """Write `text`."""
+        """Write `text`; `last`: nothing comes after it."""
+        raise NotImplementedError
 
     def pause(self, running: float) -> float:
-        """Return the seconds until it is to be written next, of work that has been `running` so many."""
+        """Return the seconds until it is written next, of work that has been `running` for so many."""
+        return _RENEW
 
 
 def progress_line() -> Line | None:
@@ -36,12 +37,7 @@ def progress_line() -> Line | None:
     return _TerminalLine(sys.stdout) if sys.stdout is not None and sys.stdout.isatty() else None
 
 
-class _Renewed:
-    def pause(self, running):
-        return _RENEW
-
-
-class _TerminalLine(_Renewed):
+class _TerminalLine(Line):
     def __init__(self, stream):
         self._stream, self._width = stream, 0
 
@@ -51,7 +47,7 @@ class _TerminalLine(_Renewed):
         self._width = len(text)
 
 
-class SaidLine:
+class SaidLine(Line):
     """A line whose text is passed to the function `say` each time."""
 
     def __init__(self, say: Callable[[str], None]):
@@ -66,7 +62,7 @@ class SaidLine:
         return max(_SAY, running / 20)
 
 
-class _NotebookLine(_Renewed):
+class _NotebookLine(Line):
     def __init__(self):
         self._handle = None
 

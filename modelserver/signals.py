@@ -24,8 +24,10 @@ def taken(handler: Callable[[int, FrameType | None], object], *numbers: signal.S
 def held_back() -> Iterator[list[int]]:
     """Within the `with`, an interrupt (Ctrl-C, Jupyter's *Interrupt*, SIGTERM) waits until its end. Keep it short.
 
-    It gives the list of the interrupts that wait, for a block that can't be short to look into. It is for what must
-    not stop half way: PyTorch, imported in part, can't be imported again before Python is started anew.
+    It gives the list of the interrupts that wait, for a block that can't be short to look into. It is for work that
+    must not be left half done: a request whose answer is not read leaves a connection unusable; PyTorch, imported in
+    part, can't be imported again before Python is started anew; a lock stays taken where an interrupt strikes before
+    the `with` that would release it. And Python forgets an interrupt in a `__del__` or a weak reference's callback.
     """
     arrived: list[int] = []
     try:

@@ -45,7 +45,7 @@ def simulated_gpus(count: int = 1, model: "str | PathLike[str] | Mapping | Devic
     several cells and then `.close()`; afterwards its tensors refuse every use. One at a time in a process. A real GPU
     is hidden meanwhile. Numbers lie in this computer's memory, once for all devices.
 
-    No mode is entered: ops on CPU tensors cost what they cost without. Compiled functions run uncompiled. Refused
+    No mode is entered: ops on CPU tensors cost no more than before. Compiled functions run uncompiled. Refused
     plainly: sparse tensors but for an embedding's gradient, `torch.export`. Not seen: a C++ function that reads memory
     and that a program imported by name before. `from torch.utils.dlpack import to_dlpack` then gives out the numbers as
     the CPU's. Random numbers are the CPU's of the same seed, not a real GPU's. Raises ValueError for a count below 1 or

@@ -193,10 +193,8 @@ def _run_case(exercise, answer, run, case, first, notes):
 
 def _nothing(exercise, call, printed, first):
     if printed:
-        text = (
-            f"{call}\nprinted {show(printed)} and returned nothing. `print` only shows a value; `return` gives it back."
-        )
-        return Verdict("wrong", text, "slip")
+        text = f"printed {show(printed)} and returned nothing. `print` only shows a value; `return` gives it back."
+        return Verdict("wrong", f"{call}\n{text}", "slip")
     if first:
         return Verdict("not yet", f"{exercise.name}: still to write.")
     return Verdict("wrong", f"{call} returned nothing.")

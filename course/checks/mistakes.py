@@ -98,10 +98,8 @@ def float_for_int(got: Any, wanted: Any) -> str:
     'A whole number was asked for: 4, not 4.0. `//` divides without leaving them, int(…) makes one.'
     """
     if isinstance(got, float) and isinstance(wanted, int) and not isinstance(wanted, bool):
-        return (
-            f"A whole number was asked for: {wanted}, not {show(got)}. `//` divides without leaving them, "
-            "int(…) makes one."
-        )
+        reason = f"A whole number was asked for: {wanted}, not {show(got)}."
+        return f"{reason} `//` divides without leaving them, int(…) makes one."
     if isinstance(got, (list, tuple)) and isinstance(wanted, (list, tuple)):
         return next(filter(None, map(float_for_int, got, wanted)), "")
     if isinstance(got, dict) and isinstance(wanted, dict):

@@ -67,7 +67,10 @@ def write_certificate(path: str | Path, days: int = 365) -> Certificate:
 
 
 def read_certificate(path: str | Path) -> Certificate:
-    """Return the `Certificate` in the file `path`; ValueError when it is none, has expired, or others may read it."""
+    """Return the `Certificate` in the file `path`.
+
+    Raises FileNotFoundError, and ValueError where the file has none, it has expired, or others may read it.
+    """
     path = Path(path)
     try:
         text, mode = path.read_text(encoding="ascii", errors="replace"), path.stat().st_mode

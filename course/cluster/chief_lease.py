@@ -135,19 +135,16 @@ class Lease:
 
     def renew(self) -> bool:
         """Ask for the lease, or for more time; return `mine`. Raises OSError when the scheduler does not answer."""
-        holder = self.holder
+        before = self.holder
         sent_at = self._clock()  # before the question: the scheduler's time begins later, so this one ends first
         answer = self._ask(name=self.name, holder=self._me, term=self.term, seconds=self.seconds)
         self.term = max(self.term, answer["term"])
         self.holder = answer["holder"] and _task(answer["holder"])
         self._until = sent_at + answer["left"] if answer["holder"] == self._me else 0.0
-        self._log_change(holder)
-        return self.mine
-
-    def _log_change(self, before):
         if self.holder != before:
             state = f"held by {self.holder}, term {self.term}" if self.holder else f"no longer held by {before}"
             _LOG.info("lease %s: %s", self.name, state)
+        return self.mine
 
     def release(self) -> None:
         """Give the lease back; the next candidate has it in a moment. Raises OSError like `renew`."""

@@ -13,8 +13,6 @@ from distributed.scheduler import KilledWorker, NoValidWorkerError
 
 #: Seconds between two fetches of the results of what has ended, unless all has ended.
 RESULTS_FETCHED_EVERY = 0.05
-
-
 _TIMES = 30  # a pause is as many times as long as the fetch before it,
 _LONGEST = 0.5  # and of no more seconds: a large result must not keep the next small one
 _ENDED = ("finished", "error", "cancelled")
@@ -40,7 +38,7 @@ async def settle_in_order(client: Any, pairs: list[tuple[concurrent.futures.Futu
 
 
 async def _pause(seconds, waiting):
-    """Let some end, for so long at most; once the last to begin has ended, the others are about to, and are awaited."""
+    """Wait for some to end, at most `seconds`; when the last to begin has ended, wait a moment for all others."""
     last = waiting[-1][1]
     with suppress(TimeoutError):
         if last.status not in _ENDED:

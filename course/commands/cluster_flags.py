@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from course.commands.flags import flags
-from course.deadlines import TASK_WAITS
+from course.commands.flags import HOSTS, INDEX, JOB_HOSTS, flags
 from course.signals import taken
 
 if TYPE_CHECKING:
@@ -22,16 +21,10 @@ _HOSTS = ("spec", "ps_hosts", "worker_hosts", "job_hosts", "scheduler_hosts")
 #: The arguments that `cluster_flags` adds to a command.
 CLUSTER_FLAGS = frozenset(("job_name", "task_index", "certificate", "insecure", "patience", *_HOSTS))
 _OPTIONS = (
-    click.option("--scheduler-hosts", metavar="A:1", help="Work on the cluster whose scheduler this is."),
-    click.option("--spec", metavar="FILE", help="Work on the cluster of this spec, a TOML or JSON file."),
-    click.option("--ps-hosts", metavar="A:1,B:2", help="Work on the cluster of these parameter servers,"),
-    click.option("--worker-hosts", metavar="A:1,B:2", help="these workers,"),
-    click.option("--job-hosts", metavar="JOB=A:1,B:2", multiple=True, help="and these tasks of another job."),
+    *HOSTS,
+    JOB_HOSTS,
     click.option("--job-name", "--job", metavar="JOB", help="Be a task of it; worker 0 computes, the others serve."),
-    click.option("--task-index", "--index", default=0, type=click.IntRange(min=0), help="Which task of the job."),
-    click.option("--certificate", metavar="FILE", help="The cluster's; cluster.pem by default."),
-    click.option("--insecure", is_flag=True, help="Plain TCP instead of TLS, on loopback only."),
-    click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the cluster."),
+    INDEX,
 )
 #: Adds these flags to a click command, which gets them as arguments that go to `joined_cluster`.
 cluster_flags = flags(_OPTIONS)

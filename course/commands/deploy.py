@@ -3,7 +3,6 @@
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -25,54 +24,36 @@ def deploy() -> None:
 @deploy.command("list")
 def deploy_list() -> None:
     """List what is deployed, whether the process that deployed it lives, and what has ended because that did not."""
-    for line in listed():
-        click.echo(line)
-
-
-@deploy.command("stop")
-@click.argument("names", nargs=-1)
-def deploy_stop(names: tuple[str, ...]) -> None:
-    """End the clusters NAMES, all of yours without one."""
-    try:
-        for line in stop(names):
-            click.echo(line)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-
-
-def listed() -> Iterator[str]:
-    """Yield a line for each deployed cluster: its name, what it has, since when, and whether its client lives."""
     from course.deploy.ledger import entries, notes  # loads Dask
 
     deployed = entries()
     if not deployed:
-        yield "nothing of yours is deployed"
+        click.echo("nothing of yours is deployed")
     for entry in deployed:
         jobs = Counter(task.split("/")[1].removeprefix("job:") for task in entry.tasks)
         counts = ", ".join(f"{job}={count}" for job, count in jobs.items())
         minutes = (time.time() - entry.began) / 60
         client = f"{_CLIENT[entry.client]} (process {entry.pid} on {entry.host})"
-        yield f"{entry.name}  {entry.kind}  {counts}  for {minutes:.0f} min; {client}"
+        click.echo(f"{entry.name}  {entry.kind}  {counts}  for {minutes:.0f} min; {client}")
     if notes().exists():
         ended = notes().read_text(encoding="utf-8").splitlines()[-_NOTES:]
-        yield from [*ended, _ENDED]
+        click.echo("\n".join([*ended, _ENDED]))
 
 
-def stop(names: Sequence[str]) -> Iterator[str]:
-    """End the clusters named, all of them where none is, and forget what has ended; yield a line for each.
-
-    Raises ValueError for a name that the ledger doesn't have.
-    """
+@deploy.command("stop")
+@click.argument("names", nargs=-1)
+def deploy_stop(names: tuple[str, ...]) -> None:
+    """End the clusters NAMES, all of yours without one, and forget what has ended."""
     from course.deploy.ledger import entries, notes
 
     deployed = {entry.name: entry for entry in entries()}
     for name in names:
         if name not in deployed:
-            raise ValueError(f"there is no {name!r}; `python -m course deploy list` names what there is")
+            raise click.UsageError(f"there is no {name!r}; `python -m course deploy list` names what there is")
     for name in names or deployed:
-        yield _stopped(deployed[name])
+        click.echo(_stopped(deployed[name]))
     if not deployed:
-        yield "nothing of yours is deployed"
+        click.echo("nothing of yours is deployed")
     notes().unlink(missing_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""The flags of the commands that have many: `train`, `tune` and `task`."""
+"""The flags of the commands that have many, and those that commands share."""
 
 import logging
 from collections.abc import Callable
@@ -26,37 +26,31 @@ def _print_logs(context, parameter, level):
             logging.getLogger(package).setLevel(level.upper())
 
 
-#: For a process that one leaves alone: who joined, was lost or restored, and when.
-LOG_LEVEL = click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
-    callback=_print_logs,
-    expose_value=False,
-    help="Print the log to standard error, from this level on.",
+#: The cluster, for a command that runs on one or is a task of it; and what its tasks hold and wait for.
+HOSTS = (
+    click.option("--spec", metavar="FILE", help="The cluster's spec, a TOML or JSON file;"),
+    click.option("--ps-hosts", metavar="A:1,B:2", help="instead of a spec: the parameter servers' addresses,"),
+    click.option("--worker-hosts", metavar="A:1,B:2", help="the workers',"),
+    click.option(
+        "--scheduler-hosts", metavar="A:1", help="the scheduler's; else it runs in the first ps, at port + 1000."
+    ),
+    click.option("--certificate", metavar="FILE", help="The cluster's; beside the spec, or cluster.pem, by default."),
+    click.option("--insecure", is_flag=True, help="Plain TCP instead of TLS, on loopback only."),
+    click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the others."),
 )
-TUNE = (
-    click.option(
-        "--problem", default="mnist", show_default=True, help="Or linear, linear-101, yours: MODULE:FUNCTION."
-    ),
-    click.option("--settings", type=click.Choice(["tuned", "classic"]), help="For mnist; tuned by default."),
-    click.option(
-        "--space", multiple=True, metavar="NAME=…", help="LOW:HIGH, LOW:HIGH:log or A,B; again for the next name."
-    ),
-    click.option("--trials", default=40, show_default=True, type=click.IntRange(min=1), help="Trials, in all."),
-    click.option("--steps", type=click.IntRange(min=1), help="Updates of each trial; 300 by default."),
-    click.option("--metric", default="loss", show_default=True, help="What the problem validates, such as accuracy."),
-    click.option("--direction", default="minimize", show_default=True, type=click.Choice(["minimize", "maximize"])),
-    click.option("--search", default="tpe", show_default=True, type=click.Choice(["tpe", "random", "grid"])),
-    click.option(
-        "--pruning/--no-pruning", default=True, show_default=True, help="Stop trials that are worse than most."
-    ),
-    click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0)),
-    click.option("--journal", metavar="FILE", help="Keep every change here, and go on from what is there."),
-    click.option(
-        "--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes, here."
-    ),
+JOB_HOSTS = click.option(
+    "--job-hosts", metavar="JOB=A:1,B:2", multiple=True, help="Beside --ps-hosts …: those of any other job."
 )
-WAYS = (
+SEED = click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+INDEX = click.option(
+    "--task-index", "--index", default=0, show_default=True, type=click.IntRange(min=0), help="Which task of the job."
+)
+_GPUS = click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each task.")
+_SETTINGS = click.option("--settings", type=click.Choice(["tuned", "classic"]), help="For mnist; tuned by default.")
+_WORKERS = click.option(
+    "--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes, here."
+)
+_WAYS = (
     click.option(
         "--route",
         "routes",
@@ -70,27 +64,47 @@ WAYS = (
         callback=_checked_ports,
         help="Where a parameter server listens for gradients, such as 4000:4010; any free port by default.",
     ),
+    # for a process that one leaves alone: who joined, was lost or restored, and when
+    click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+        callback=_print_logs,
+        expose_value=False,
+        help="Print the log to standard error, from this level on.",
+    ),
+)
+TUNE = (
+    click.option(
+        "--problem", default="mnist", show_default=True, help="Or linear, linear-101, yours: MODULE:FUNCTION."
+    ),
+    _SETTINGS,
+    click.option(
+        "--space", multiple=True, metavar="NAME=…", help="LOW:HIGH, LOW:HIGH:log or A,B; again for the next name."
+    ),
+    click.option("--trials", default=40, show_default=True, type=click.IntRange(min=1), help="Trials, in all."),
+    click.option("--steps", type=click.IntRange(min=1), help="Updates of each trial; 300 by default."),
+    click.option("--metric", default="loss", show_default=True, help="What the problem validates, such as accuracy."),
+    click.option("--direction", default="minimize", show_default=True, type=click.Choice(["minimize", "maximize"])),
+    click.option("--search", default="tpe", show_default=True, type=click.Choice(["tpe", "random", "grid"])),
+    click.option("--pruning/--no-pruning", default=True, show_default=True, help="Stop the worst trials early."),
+    SEED,
+    click.option("--journal", metavar="FILE", help="Keep every change here, and go on from what is there."),
+    _WORKERS,
 )
 TRAIN = (
     click.option(
         "--problem", default="linear", show_default=True, help="Or linear-101, mnist, yours: MODULE:FUNCTION."
     ),
-    click.option("--settings", type=click.Choice(["tuned", "classic"]), help="For mnist; tuned by default."),
+    _SETTINGS,
     click.option("--mode", default="async", show_default=True, type=click.Choice(["async", "sync"])),
     click.option("--steps", type=click.IntRange(min=1), help="Updates, in all; the problem's own number by default."),
     click.option("--optimizer", type=click.Choice(["sgd", "adagrad", "adam"]), help="The problem's own by default."),
     click.option("--learning-rate", type=float, help="The problem's own by default."),
-    click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0)),
-    click.option(
-        "--max-staleness", type=click.IntRange(min=0), help="async: drop gradients that are older, in updates."
-    ),
-    click.option(
-        "--aggregate", type=click.IntRange(min=1), help="sync: gradients in an update; one a worker by default."
-    ),
+    SEED,
+    click.option("--max-staleness", type=click.IntRange(min=0), help="async: drop gradients older than this, updates."),
+    click.option("--aggregate", type=click.IntRange(min=1), help="sync: gradients in an update; the workers' number."),
     click.option("--checkpoint-dir", metavar="DIR", help="Save here, and go on from what is there."),
-    click.option(
-        "--resume/--no-resume", default=True, show_default=True, help="Go on from a checkpoint, or start anew."
-    ),
+    click.option("--resume/--no-resume", default=True, show_default=True, help="Go on from a checkpoint, or anew."),
     click.option(
         "--validate",
         is_flag=False,
@@ -100,57 +114,22 @@ TRAIN = (
         help="Say how good the parameters are, every so many updates; 100 without a number.",
     ),
     click.option("--summaries", metavar="DIR", help="Write there what `tensorboard --logdir DIR` shows."),
-    click.option(
-        "--device", metavar="/gpu:0", help="What each worker computes on, of its own task; its CPU by default."
-    ),
-    click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each worker."),
-    click.option(
-        "--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes, here."
-    ),
+    click.option("--device", metavar="/gpu:0", help="What each worker computes on, of its own task; its CPU if none."),
+    _GPUS,
+    _WORKERS,
     click.option("--ps", default=1, show_default=True, type=click.IntRange(1, 100), help="Parameter servers, here."),
     click.option("--job-name", metavar="ps|worker", help="Play one role of a training with many; it needs the hosts."),
-    click.option(
-        "--task-index", default=0, show_default=True, type=click.IntRange(min=0), help="Which task of the job."
-    ),
-    click.option("--ps-hosts", metavar="A:1,B:2", help="The parameter servers' addresses,"),
-    click.option("--worker-hosts", metavar="A:1,B:2", help="the workers',"),
-    click.option(
-        "--scheduler-hosts", metavar="A:1", help="the scheduler's; else it is in the first ps, at port + 1000."
-    ),
-    click.option("--spec", metavar="FILE", help="Instead of hosts: the cluster's spec, a TOML or JSON file."),
-    click.option("--certificate", metavar="FILE", help="What every role holds; cluster.pem by default."),
-    click.option("--insecure", is_flag=True, help="Plain TCP instead of TLS, on loopback only."),
-    click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the other roles."),
-    *WAYS,
-    LOG_LEVEL,
+    INDEX,
+    *HOSTS,
+    *_WAYS,
 )
 TASK = (
-    click.option("--spec", metavar="FILE", help="The cluster's spec, a TOML or JSON file with a scheduler in it."),
-    click.option("--ps-hosts", metavar="A:1,B:2", help="Instead of a spec: the parameter servers' addresses,"),
-    click.option("--worker-hosts", metavar="A:1,B:2", help="the workers',"),
-    click.option(
-        "--job-hosts", metavar="JOB=A:1,B:2", multiple=True, help="those of any other job (again for the next),"
-    ),
-    click.option(
-        "--scheduler-hosts", metavar="A:1", help="the scheduler's; else it runs in the first ps, at port + 1000."
-    ),
     click.option("--job", "--job-name", required=True, help="The task's job; `scheduler` runs a scheduler of its own."),
-    click.option(
-        "--index",
-        "--task-index",
-        default=0,
-        show_default=True,
-        type=click.IntRange(min=0),
-        help="Which task of the job.",
-    ),
-    click.option(
-        "--certificate", metavar="FILE", help="The cluster's; beside the spec, .pem, or cluster.pem, by default."
-    ),
-    click.option("--insecure", is_flag=True, help="Plain TCP, no TLS: whoever reaches the port can run code as you."),
-    click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the scheduler."),
-    click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for the task."),
-    *WAYS,
-    LOG_LEVEL,
+    INDEX,
+    *HOSTS,
+    JOB_HOSTS,
+    _GPUS,
+    *_WAYS,
     click.option("--deployed", is_flag=True, hidden=True, help="For `deploy`: an order comes by standard input."),
 )
 

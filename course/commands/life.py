@@ -1,15 +1,14 @@
 """`python -m course life`: counts or pictures of a pattern's generations, and how fast they came."""
 
 import time
-from collections.abc import Iterator
 from concurrent.futures import Executor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from course.commands.cluster_flags import computing_tasks
-from course.commands.command_run import on_cluster
+from course.commands.command_run import on_cluster, say
 
 if TYPE_CHECKING:
     import torch
@@ -28,13 +27,7 @@ if TYPE_CHECKING:
 @click.option("--every", default=30, show_default=True, help="Generations between two lines.")
 @click.option("--show", is_flag=True, help="Print the board too, not only how many cells live.")
 @on_cluster
-def life(**arguments: Any) -> None:
-    """Run a pattern of the Game of Life; print how many cells live, and the cells computed a second."""
-    for line in report(**arguments):
-        click.echo(line)
-
-
-def report(
+def life(
     pattern: str,
     generations: int,
     engine: str,
@@ -44,12 +37,9 @@ def report(
     width: int,
     every: int,
     show: bool,
-    cluster: "Cluster | None" = None,
-) -> Iterator[str]:
-    """Yield the lines to print; `pattern` is a name or the path of a pattern file, shown every `every` generations.
-
-    With a `cluster` each of its tasks computes a strip of the board.
-    """
+    cluster: "Cluster | None",
+) -> None:
+    """Run a pattern of the Game of Life; print how many cells live, and the cells computed a second."""
     from course.life.board import empty, put, to_text
     from course.life.files import pattern as named_pattern
     from course.life.files import read_pattern
@@ -58,16 +48,15 @@ def report(
     if every < 1:
         raise ValueError(f"life(every={every}): frames are 1 generation apart or more.")
     cells = read_pattern(pattern, rule) if any(sign in pattern for sign in "./\\") else named_pattern(pattern)
-    at = (height - cells.shape[0]) // 2, (width - cells.shape[1]) // 2
-    board = put(empty(height, width), cells, *at)
+    board = put(empty(height, width), cells, (height - cells.shape[0]) // 2, (width - cells.shape[1]) // 2)
     done, seconds = 0, 0.0
     advance = run if cluster is None else partial(run_in_strips, cluster.executor, len(computing_tasks(cluster)))
     if cluster is not None:
-        yield f"a strip each on {', '.join(cluster.tasks)}, at {cluster.session_target}"
+        say(f"a strip each on {', '.join(cluster.tasks)}, at {cluster.session_target}")
     while True:
-        yield f"generation {done}: {int(board.sum())} living cells"
+        say(f"generation {done}: {int(board.sum())} living cells")
         if show:
-            yield to_text(board)
+            say(to_text(board))
         if done >= generations:
             break
         some = min(every, generations - done)
@@ -76,7 +65,7 @@ def report(
         seconds += time.perf_counter() - started
         done += some
     if seconds:
-        yield f"{height * width * done / seconds / 1e6:,.1f} million cells a second, engine {engine}"
+        say(f"{height * width * done / seconds / 1e6:,.1f} million cells a second, engine {engine}")
 
 
 def run_in_strips(

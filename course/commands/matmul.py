@@ -1,8 +1,6 @@
 """`python -m course matmul cpu 1500`: one line a size, each with where its figures come from."""
 
-from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import Any
 
 import click
 
@@ -22,22 +20,15 @@ from course.units import in_words
     help="Modelled seconds of a simulated GPU, an H200 by default; last on the line.",
 )
 @click.option("--trace", metavar="NAME", help="Figures of a trace or data sheet, or of your own .json file of one.")
-def matmul(device: str, sizes: tuple[int, ...], **settings: Any) -> None:
+@errors_as_messages(ValueError)
+def matmul(device: str, sizes: tuple[int, ...], budget: float, simulate: str | None, trace: str | None) -> None:
     """Time products of SIZE by SIZE matrices: copies apart from the product, the first call apart from the rest."""
-    with errors_as_messages(ValueError):
-        for line in report(device, sizes, **settings):
-            click.echo(line)
+    for line in _lines(device, sizes, budget, simulate, trace):
+        click.echo(line)
 
 
-def report(
-    device: str, sizes: Sequence[int], budget: float = 20.0, simulate: str | None = None, trace: str | None = None
-) -> Iterator[str]:
-    """Yield the lines of the command: one a size, then the sizes that are left out, and why.
-
-    `simulate` names the model of a simulated GPU (modelled seconds), `trace` a trace (recorded) or data sheet
-    (modelled), whose figures are shown in place of this machine's. Raises ValueError as `measure_matmul` and
-    `load_trace` do; for a GPU that is not here, the error has both ways on.
-    """
+def _lines(device, sizes, budget, simulate, trace):
+    """Yield the lines: one a size, then the sizes that are left out, and why."""
     from course.devices import DeviceName, simulated_gpus
     from course.timing.matmul import measure_matmul
     from course.traces import load_trace

@@ -1,13 +1,13 @@
 """`python -m course mean`: the mean of random numbers, worked out slice by slice."""
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from course.commands.cluster_flags import computing_tasks, executor_of
 from course.commands.command_run import on_cluster, say
+from course.commands.flags import SEED
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -19,22 +19,10 @@ _LARGEST = 10**8  # 800 MB of numbers
 @click.option("--samples", default=1_000_000, show_default=True, help="How many numbers.")
 @click.option("--parts", type=click.IntRange(min=1), help="Slices; one for each process or task by default.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that add up.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@SEED
 @on_cluster
-def mean(**arguments: Any) -> None:
+def mean(samples: int, parts: int | None, workers: int, seed: int, cluster: "Cluster | None") -> None:
     """Work out the mean of random numbers in slices; print it beside the mean of all at once."""
-    report(say, **arguments)
-
-
-def report(
-    say: Callable[..., None],
-    samples: int,
-    workers: int,
-    seed: int,
-    parts: int | None = None,
-    cluster: "Cluster | None" = None,
-) -> None:
-    """Say the mean of `samples` numbers around 100, from `parts` slices, by default one for each process or task."""
     import numpy as np
 
     from course import mapreduce

@@ -1,14 +1,14 @@
 """`python -m course pi`: darts, thrown by one process or many."""
 
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from course.commands.cluster_flags import computing_tasks, executor_of
 from course.commands.command_run import on_cluster, say
+from course.commands.flags import SEED
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -20,39 +20,23 @@ _METHODS = click.Choice(["pseudo", "philox", "sobol", "stratified"])  # course.p
 @click.command()
 @click.option("--samples", default="1e7", show_default=True, help="How many darts; 1e9 is a number too.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that throw.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@SEED
 @click.option("--method", default="pseudo", show_default=True, type=_METHODS)
 @click.option("--numsamples", type=click.IntRange(min=1), help="Darts of each worker, in place of --samples.")
 @on_cluster
-def pi(samples: str, **arguments: Any) -> None:
+def pi(samples: str, workers: int, seed: int, method: str, numsamples: int | None, cluster: "Cluster | None") -> None:
     """Estimate pi by throwing darts; print it, its standard error, the seconds and the samples a second."""
-    number: float | str = samples
-    with suppress(ValueError):  # `report` refuses a text that is no number, with the legal form
-        number = int(samples) if samples.isdigit() else float(samples)  # a float has 53 bits
-    report(say, number, **arguments)
-
-
-def report(
-    say: Callable[..., None],
-    samples: float | str,
-    workers: int,
-    seed: int,
-    method: str,
-    numsamples: int | None = None,
-    cluster: "Cluster | None" = None,
-) -> None:
-    """Say the lines of the report; the darts are thrown by `workers` processes here, or by the tasks of `cluster`.
-
-    `numsamples`: the darts of each worker, in place of `samples`, as the classic program counted them.
-    """
     from course.pi.estimate import check_darts, estimate_pi
 
+    number: float | str = samples
+    with suppress(ValueError):  # `check_darts` refuses a text that is no number, with the legal form
+        number = int(samples) if samples.isdigit() else float(samples)  # a float has 53 bits
     if numsamples is not None:
-        samples = numsamples * (workers if cluster is None else len(computing_tasks(cluster)))
-    samples, seed = check_darts(samples, seed, method)  # before any process starts
+        number = numsamples * (workers if cluster is None else len(computing_tasks(cluster)))
+    darts, seed = check_darts(number, seed, method)  # before any process starts
     with executor_of(cluster, workers, say) as executor:
         started = time.perf_counter()
-        estimate = estimate_pi(samples, seed, executor, method)
+        estimate = estimate_pi(darts, seed, executor, method)
         seconds = time.perf_counter() - started
     say(f"pi = {estimate}")
     say(f"{estimate.inside:,} of {estimate.samples:,} darts inside")

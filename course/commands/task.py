@@ -14,7 +14,7 @@ from course.signals import end_process
 
 def run(
     job: str,
-    index: int,
+    task_index: int,
     insecure: bool,
     certificate: str | None,
     patience: float,
@@ -34,12 +34,12 @@ def run(
 
         end_process(run_deployed())
     spec = spec_of(**where)
-    spec.task_address(job, index)  # a wrong name is told before a missing certificate
+    spec.task_address(job, task_index)  # a wrong name is told before a missing certificate
     pair = certificate_of(certificate, where["spec"], insecure)
     gpus = (simulated_gpus, "H200") if simulated_gpus else None
     ways = Routes.from_flags(routes)
     # preloaded: what most of the work that the scheduler reads is made of
-    code = serve(Member(spec, job, index, pair, patience, gpus, ("course.training",), ways, ports))
+    code = serve(Member(spec, job, task_index, pair, patience, gpus, ("course.training",), ways, ports))
     return code or end_process(code)  # it was told to stop
 
 

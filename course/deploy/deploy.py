@@ -10,8 +10,10 @@ from course.cluster.cluster import Cluster
 from course.cluster.dask_log import quiet
 from course.cluster.local import local_cluster
 from course.deadlines import CONNECT
+from course.deploy.clouds.cloud_cluster import CloudCluster
+from course.deploy.clouds.cloud_options import cloud_options
+from course.deploy.clouds.cloud_runtime import CloudRuntime
 from course.deploy.clouds.kinds import CLOUDS
-from course.deploy.clouds.start_cloud import start_cloud
 from course.deploy.deployed_runtime import DeployedRuntime
 from course.deploy.launcher import load
 from course.deploy.ledger import new_entry
@@ -22,8 +24,8 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-#: kind -> its options; its launcher is in the module of that name, what it needs in the extra of that name.
-_KINDS: dict[str, Any] = {"slurm": SlurmOptions, "ssh": SshOptions}
+#: kind -> its options, its launcher in the module of that name; what it needs is in the extra of that name.
+_KINDS: dict[str, tuple[Any, str]] = {"slurm": (SlurmOptions, "SlurmLauncher"), "ssh": (SshOptions, "SshLauncher")}
 
 
 def deploy(
@@ -58,12 +60,13 @@ def deploy(
     _warn_of_processor_limit(say)
     if kind in CLOUDS:
         quiet()
-        return start_cloud(kind, jobs_and_options, timeout, wait, say)
-    jobs, by_job, common = options_for(kind, _KINDS[kind], jobs_and_options)
+        return _cloud(kind, jobs_and_options, timeout, wait, say)
+    options, class_name = _KINDS[kind]
+    jobs, by_job, common = options_for(kind, options, jobs_and_options)
     if kind == "ssh" and not common.hosts:
         raise ValueError("deploy('ssh'): name the hosts, as in hosts=['alpha', 'user@beta']")
     try:
-        load(kind, f"course.deploy.{kind}")
+        make = getattr(load(kind, f"course.deploy.{kind}"), class_name)
     except ValueError as error:  # dask-jobqueue takes a signal as it is first imported
         raise RuntimeError(
             f"deploy({kind!r}): {error}. Call it first in the main thread, or say `import dask_jobqueue` there"
@@ -72,9 +75,31 @@ def deploy(
     tasks = tuple(f"/job:{job}/task:{index}" for job, count in jobs.items() for index in range(count))
     entry = new_entry(kind, tasks)
     folder = Path(common.logs).expanduser().absolute() if common.logs else entry.folder
-    each = {job: options_of(common, by_job, job) for job in jobs}
-    runtime = DeployedRuntime(entry, lambda: _launcher(kind, entry.name, tasks, folder, each), common, say)
-    return _started(runtime, timeout, wait)
+    if common.logs:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    launcher = make(entry, folder, {job: options_of(common, by_job, job) for job in jobs})
+    runtime = DeployedRuntime(entry, launcher, common, say)
+    try:
+        runtime.start(timeout, wait)
+        client = Client(runtime.session_target, security=runtime.security, loop=runtime.thread.loop, timeout=CONNECT)
+    except BaseException:
+        runtime.close()
+        raise
+    return Cluster(client, runtime)
+
+
+def _cloud(kind, arguments, timeout, wait, say):
+    """Start a cluster by one of Dask's deployers."""
+    deployer = CLOUDS[kind]
+    workers, options = cloud_options(kind, deployer.options, arguments)
+    load(kind, deployer.library)
+    entry = new_entry(kind, tuple(f"/job:worker/task:{index}" for index in range(workers)))
+    runtime = CloudRuntime(entry, deployer(entry.name, workers, options), say)
+    try:
+        return CloudCluster(runtime.start(timeout, wait), runtime)
+    except BaseException:
+        runtime.close()
+        raise
 
 
 def _warn_of_processor_limit(say):
@@ -85,24 +110,3 @@ def _warn_of_processor_limit(say):
             f"This machine ends a process after {seconds:,} s of processor time (`ulimit -t`), and the cluster with "
             "it: start this inside a job, by `srun --pty` or sbatch"
         )
-
-
-def _launcher(kind, run, tasks, folder, options):
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if kind == "slurm":
-        from course.deploy.slurm import SlurmLauncher
-
-        return SlurmLauncher(run, folder, options)
-    from course.deploy.ssh import SshLauncher
-
-    return SshLauncher(tasks, folder, options)
-
-
-def _started(runtime, timeout, wait):
-    try:
-        runtime.start(timeout, wait)
-        client = Client(runtime.session_target, security=runtime.security, loop=runtime.thread.loop, timeout=CONNECT)
-    except BaseException:
-        runtime.close()
-        raise
-    return Cluster(client, runtime)

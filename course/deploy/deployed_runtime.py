@@ -21,11 +21,11 @@ from course.deploy.options import CommonOptions
 from course.deploy.scheduler import DeployScheduler
 from course.deploy.slurm_command import SLURM_ANSWERS
 
-#: The caretaker looks so often whether its client lives,
+#: Seconds between two looks of the caretaker whether its client lives.
 CARETAKER_LOOKS_EVERY = 0.5
-#: and ends so often what a client left: a job may still be on its way into the queue.
+#: Seconds between two of its attempts to end what a client left: a job may still be on its way into the queue.
 CARETAKER_ENDS_EVERY = 2.0
-#: It does so for so long.
+#: Seconds for which it repeats them.
 CARETAKER_ENDS = 8.0
 
 _LOG = logging.getLogger(__name__)
@@ -39,24 +39,21 @@ _SECONDS = {
 
 
 class DeployedRuntime(Deployment):
-    """The tasks of `entry`, which `make()` makes a `Launcher` for; see `course.cluster.runtime.Runtime`."""
+    """The tasks of `entry`, which `launcher` starts; see `course.cluster.runtime.Runtime`."""
 
     dashboard_link = None
     _still_there = "its jobs may not be: {error}. They are ended when it answers"
 
-    def __init__(self, entry: Entry, make: Callable[[], Launcher], options: CommonOptions, say: Callable[..., None]):
+    def __init__(self, entry: Entry, launcher: Launcher, options: CommonOptions, say: Callable[..., None]):
         super().__init__(entry, say)
-        self._make, self._options = make, options
+        self._launcher, self._options = launcher, options
         self._certificate = new_certificate(days=30)
         self.security = security(self._certificate)
-        # made by `start`, one after the other
-        self._launcher: Any = None
         self._scheduler: Any = None
         self._keeper: Any = None
 
     def start(self, timeout: float | None, wait: bool) -> None:
         """Start everything; with `wait`, return when every task has joined. Raises as `Keeper.start` does."""
-        self._launcher = self._make()
         self._write_down(self._launcher.leftovers(), _SECONDS)
         self._open_loop()
         self.thread.run(self._start, timeout, wait)
@@ -85,7 +82,7 @@ class DeployedRuntime(Deployment):
         return self._scheduler.addresses[task]
 
     def missing(self) -> list[str]:
-        """Return the tasks that are not there now: they wait in a queue, or were lost and are started again."""
+        """Return the tasks that have not joined: they wait in a queue, or were lost and are started again."""
         return self.thread.run(self._keeper.missing)
 
     def log(self, task: str) -> str:

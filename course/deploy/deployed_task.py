@@ -5,13 +5,11 @@ import os
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass
 from typing import TextIO
 
 from dask.system import CPU_COUNT  # knows about containers' limits
 from distributed.utils import get_ip, get_ip_interface
 
-from course.cluster.certificates import Certificate
 from course.cluster.dask_log import quiet
 from course.cluster.multihost.refused_connections import refusals_told
 from course.cluster.multihost.task_process import join_again_and_again
@@ -21,25 +19,9 @@ from course.cluster.task.task import TaskSettings, stop_signal
 from course.deadlines import TASK_LEAVES
 from course.deploy.task_order import order_of
 
-#: A task that its system tells to end has so long to hand over what a training has: Slurm kills it 30 s later.
+#: Seconds for a task that its system tells to end to hand over a training's state: Slurm kills it after 30 s.
 TASK_HANDS_OVER = 15.0
-
-
-@dataclass(frozen=True)
-class Deployed:
-    """What a deployed task says of itself to join; see `course.cluster.multihost.which_task.Joining`."""
-
-    name: str
-    address: str
-    session_target: str
-    certificate: Certificate | None
-    patience: float
-    advice: str = "Is its client there still, and does no firewall keep us out?"
-
-    @property
-    def scheduler_address(self) -> str:
-        """Where the scheduler listens, `host:port`."""
-        return self.session_target.partition("://")[2]
+_ADVICE = "Is its client there still, and does no firewall keep us out?"
 
 
 def run_deployed(stdin: TextIO = sys.stdin) -> int:
@@ -64,7 +46,6 @@ async def _run(order, stdin):
     if gpu is not None:
         os.environ[VARIABLE] = gpu
     host, port = _host(order), order.ports or 0
-    me = Deployed(order.name, f"{host}:{port}", order.scheduler, order.certificate, order.patience)
     share = max(1, CPU_COUNT // max(1, len(order.among)))
     threads = min(share, order.cores or share)
     folder = os.path.expandvars(order.scratch) if order.scratch else None
@@ -74,7 +55,8 @@ async def _run(order, stdin):
     ):
         where = (order.name, order.scheduler, host, port, threads, scratch, order.patience, order.certificate)
         try:
-            await join_again_and_again(me, TaskSettings(*where, memory=order.memory), stop, print, workers.append)
+            settings = TaskSettings(*where, memory=order.memory, advice=_ADVICE)
+            await join_again_and_again(settings, stop, print, workers.append)
         finally:
             leaving.cancel()
 
@@ -88,7 +70,7 @@ def _host(order):
 
 
 async def _leave_when_told(signalled, stop, workers):
-    """Wait for the system's signal to end; have what runs here hand over what it has; set `stop`."""
+    """Wait for the system's signal to end; have a training's servers hand over their state; set `stop`."""
     await signalled.wait()
     for worker in workers:
         worker.leaving = True

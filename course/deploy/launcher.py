@@ -1,15 +1,16 @@
-"""What the keeper knows of a system that starts and ends tasks elsewhere, a batch system or SSH."""
+"""The interface of a system that starts and ends tasks elsewhere, a batch system or SSH, for the keeper."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol
 
 from course.deploy.task_order import Order
 from course.signals import held_back
 
-#: For the jobs of a cluster that is closed to be gone from the queue.
+#: Seconds for a closed cluster's jobs to leave the queue.
 DEPLOYED_TASKS_END = 10.0
 
 
@@ -29,17 +30,20 @@ class DeployError(RuntimeError):
     """A cluster can't be started, or a task can't; the message says why and what to do."""
 
 
-def load(kind: str, module: str) -> None:
-    """Import `module`, which needs the extra of `kind`; ImportError with the line that brings it."""
+def load(kind: str, module: str) -> ModuleType:
+    """Import and return `module`, which needs the extra of `kind`; ImportError with the line that brings it."""
     try:
         with held_back():  # an interrupt finds the import done, or not begun
-            import_module(module)
+            return import_module(module)
     except ImportError as error:
         raise ImportError(f"deploy({kind!r}): {error}. `python -m pip install 'course[{kind}]'` brings it") from error
 
 
 class Launcher(Protocol):
-    """Starts tasks elsewhere. Its coroutines run in the cluster's event loop; each raises DeployError."""
+    """Starts tasks elsewhere: made for a cluster's entry in the ledger, a folder for logs, and options by job.
+
+    Its coroutines run in the cluster's event loop; each raises DeployError.
+    """
 
     def order(self, name: str, scheduler: str, certificate: Any) -> Order:
         """Return the order of the task `name`."""

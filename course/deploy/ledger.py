@@ -1,4 +1,4 @@
-"""Which clusters of this user are deployed: a file each, in a folder of their home; one without it ends itself."""
+"""Which clusters of this user are deployed: each has a file in the user's home; a cluster whose file is gone ends."""
 
 import json
 import os

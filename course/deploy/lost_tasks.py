@@ -18,11 +18,11 @@ from course.deploy.launcher import DeployError, Launcher, State
 from course.deploy.scheduler import DeployScheduler
 from course.deploy.task_order import Order
 
-#: Between two looks at the jobs or processes of tasks that are not there; where all are there, nothing is asked.
+#: Seconds between two looks at the jobs of missing tasks; while all have joined, the system is not asked.
 DEPLOYED_LOOKS_EVERY = 1.0
-#: A task that has left, and whose job goes on, may come back for so long; then its job is ended and replaced.
+#: Seconds for a task that has left, and whose job runs on, to come back; then its job is ended and replaced.
 DEPLOYED_TASK_REJOINS = 5.0
-#: The reader hears of a task that runs and has not joined for so long: a disk is slow, or a firewall is in between.
+#: Seconds after which the reader hears of a task that runs and has not joined: a slow disk, or a firewall.
 SLOW_JOIN_IS_TOLD = 8.0
 
 _LOG = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Keeper:
     """Starts the tasks of `orders` by `launcher`, watches them and replaces those that are lost; ends them by `stop`.
 
     Lives in the event loop of `scheduler`. `say` gets lines for the reader; `idle`: see `CommonOptions`; `wanted()`
-    says whether the cluster is still to be there. `on_end(reason)` is called when it can't, or is not to, go on.
+    says whether the cluster is still wanted. `on_end(reason)` is called when it can't, or must not, go on.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from course.cluster.certificates import Certificate
 from course.cluster.spec import check_job
 from course.deploy.task_order import Order
 
-#: By default a deployed cluster without work closes itself after so long.
+#: Seconds without work after which a deployed cluster closes itself, by default.
 DEPLOYED_IDLE = 3600.0
 
 Options = TypeVar("Options", bound="CommonOptions")
@@ -97,9 +97,7 @@ def options_for(
     by_job = {name: value for name, value in plain.items() if isinstance(value, dict)}
     for name, value in by_job.items():
         if other := [job for job in value if job not in jobs]:
-            raise ValueError(
-                f"deploy({kind!r}, {name}={value!r}): there is no job {other[0]!r}, only {', '.join(jobs)}"
-            )
+            raise ValueError(_wrong(kind, name, value, f"there is no job {other[0]!r}, only {', '.join(jobs)}"))
     common = options(**{name: value for name, value in plain.items() if name not in by_job})
     for job in jobs:
         _check(kind, options_of(common, by_job, job))
@@ -133,28 +131,31 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f" Did you mean {near[0]}?" if near else ""
 
 
+def _wrong(kind, name, value, legal):
+    return f"deploy({kind!r}, {name}={value!r}): {legal}"
+
+
 def _count(kind, name, value, names):
     if name == "scheduler":
-        raise ValueError(f"deploy({kind!r}, scheduler={value!r}): every cluster has one scheduler; leave it out")
+        raise ValueError(_wrong(kind, name, value, "every cluster has one scheduler; leave it out"))
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(
-            f"deploy({kind!r}, {name}={value!r}): a job's number of tasks is a whole number, as in worker=2; the "
-            f"options are {', '.join(names)}.{did_you_mean(name, names)}"
-        )
+        legal = "a job's number of tasks is a whole number, as in worker=2; the options are"
+        raise TypeError(_wrong(kind, name, value, f"{legal} {', '.join(names)}.{did_you_mean(name, names)}"))
     check_job(name)
     if not 1 <= value <= 100:
-        raise ValueError(f"deploy({kind!r}, {name}={value!r}): a job has from 1 to 100 tasks")
+        raise ValueError(_wrong(kind, name, value, "a job has from 1 to 100 tasks"))
     return value
 
 
 def _check(kind, options):
     for name in ("prologue", "directives", "hosts"):
-        if isinstance(getattr(options, name, ()), str):
-            raise TypeError(f"deploy({kind!r}, {name}={getattr(options, name)!r}): give a list of texts")
+        value = getattr(options, name, ())
+        if isinstance(value, str):
+            raise TypeError(_wrong(kind, name, value, "give a list of texts"))
     if options.memory is not None:
         try:
             parse_bytes(options.memory)
         except ValueError:
-            raise ValueError(f"deploy({kind!r}, memory={options.memory!r}): say it as in memory='4GB'") from None
+            raise ValueError(_wrong(kind, "memory", options.memory, "say it as in memory='4GB'")) from None
     if options.ports is not None and not re.fullmatch(r"\d+:\d+", options.ports):
-        raise ValueError(f"deploy({kind!r}, ports={options.ports!r}): say the range as in ports='40000:40100'")
+        raise ValueError(_wrong(kind, "ports", options.ports, "say the range as in ports='40000:40100'"))

@@ -1,4 +1,4 @@
-"""The scheduler of deployed tasks: it knows names, not addresses, as no one knows where a batch system puts a job."""
+"""The scheduler of deployed tasks: it expects names, not addresses, since a batch system may run a job anywhere."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

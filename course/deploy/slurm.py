@@ -16,6 +16,7 @@ import dask
 from course.cluster.certificates import Certificate
 from course.cluster.spec import by_numbers
 from course.deploy.launcher import DEPLOYED_TASKS_END, DeployError, State
+from course.deploy.ledger import Entry
 from course.deploy.options import SlurmOptions, order_for
 from course.deploy.slurm_command import slurm
 from course.deploy.task_order import Order
@@ -71,11 +72,11 @@ def _directives(options):
 
 
 class SlurmLauncher:
-    """Starts each task as a job named `run`; see `Launcher`. `options`: by job; `folder`: on a disk that nodes see."""
+    """Starts each task as a job with the cluster's name; see `Launcher`. `folder`: on a disk that nodes see."""
 
-    def __init__(self, run: str, folder: Path, options: Mapping[str, SlurmOptions]):
-        self._run, self._folder, self._options = run, folder, options
-        self._mine = (f"--user={os.getuid()}", f"--name={run}")
+    def __init__(self, entry: Entry, folder: Path, options: Mapping[str, SlurmOptions]):
+        self._run, self._folder, self._options = entry.name, folder, options
+        self._mine = (f"--user={os.getuid()}", f"--name={self._run}")
         self._jobs: dict[str, bool] = {}  # number -> whether Slurm may put it back into its queue
         self._submitted, self._few = False, asyncio.Semaphore(8)  # sbatch at a time: slurmctld has others to serve
 

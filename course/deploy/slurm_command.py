@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from course.deploy.launcher import DeployError
 
-#: For one of Slurm's commands: without slurmctld they try for 9 s and more, and say nothing meanwhile.
+#: Seconds for one of Slurm's commands: without slurmctld they try for 9 s and more, in silence.
 SLURM_ANSWERS = 8.0
 
 #: What Slurm's complaint has in it -> the next step, where its own words have none.

@@ -16,10 +16,11 @@ import asyncssh
 
 from course.cluster.certificates import Certificate
 from course.deploy.launcher import DEPLOYED_TASKS_END, DeployError, State
+from course.deploy.ledger import Entry
 from course.deploy.options import SshOptions, order_for
 from course.deploy.task_order import Order
 
-#: For a host to let us in by SSH, its key and ours checked.
+#: Seconds for a host to accept an SSH login, with its key and ours checked.
 SSH_ANSWERS = 8.0
 
 
@@ -36,12 +37,12 @@ class Started:
 
 
 class SshLauncher:
-    """Starts each task on one of the hosts, in turns; see `Launcher`. `folder`: here, for what they print."""
+    """Starts each task on one of the hosts, in turns; see `Launcher`. `folder`: on this machine."""
 
-    def __init__(self, tasks: Iterable[str], folder: Path, options: Mapping[str, SshOptions]):
+    def __init__(self, entry: Entry, folder: Path, options: Mapping[str, SshOptions]):
         self._folder, self._options = folder, options
         self._any = next(iter(options.values()))
-        self._hosts = dict(zip(tasks, cycle(self._any.hosts), strict=False))
+        self._hosts = dict(zip(entry.tasks, cycle(self._any.hosts), strict=False))
         self._connections: dict[str, list[Any]] = {}  # by host; the last one may have room
         self._connecting = asyncio.Lock()
 
@@ -57,7 +58,7 @@ class SshLauncher:
     async def launch(self, order: Order) -> Started:
         """Start the task's process on its host."""
         host, options = self._hosts[order.name], self._options[order.job]
-        folder = shlex.quote(str(Path.cwd()))  # where there is such a one, modules that work needs may be in it
+        folder = shlex.quote(str(Path.cwd()))  # if the host has this folder, it may hold modules that the work needs
         lines = [f"cd {folder} 2>/dev/null", *options.prologue, f"exec {order.command(shlex.quote(options.python))}"]
         log = open(self._folder / f"{order.file_name}.log", "ab", buffering=0)
         try:
@@ -119,7 +120,7 @@ class SshLauncher:
             return process
 
     async def _connection(self, host, fresh=False):
-        """Return the connection to `host` that may have room; a `fresh` one, which nobody else is given yet."""
+        """Return the connection to `host` that may have room, or a `fresh` one, which nobody else uses yet."""
         async with self._connecting:
             connections = [old for old in self._connections.get(host, ()) if not old.is_closed()]
             self._connections[host] = connections

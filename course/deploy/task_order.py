@@ -6,7 +6,7 @@ from typing import Any
 
 from course.cluster.certificates import Certificate
 
-#: A deployed task tries for so long to find its scheduler, at first and again: then its client is gone, and it ends.
+#: Seconds for a deployed task to find its scheduler, at first and again; then its client is gone, and it ends.
 DEPLOYED_TASK_TRIES = 6.0
 
 

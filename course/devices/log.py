@@ -101,18 +101,16 @@ class PlacementLog(Sequence):
         """Return, as `Edge`s between places in this log, which op made what another one reads."""
         return dataflow.edges(map(self._ops.ends, self._ops.starts()))
 
-    def graph(self, title: str = "", views: bool = False) -> Picture:
+    def graph(self, title: str = "") -> Picture:
         """Return a `Picture` of the ops in lanes of their devices, joined by what one makes and another reads.
 
-        Views are left out unless `views` is true: an op that reads a view reads what it is a view of.
+        Views are left out: an op that reads a view reads what it is a view of.
         """
-        records, joins = self[:], self.edges()
-        if not views:
-            joins = dataflow.without_views(joins, {place for place, record in enumerate(records) if record.view})
-        shown = [place for place, record in enumerate(records) if views or not record.view]
-        row = {place: number for number, place in enumerate(shown)}
+        records = self[:]
+        row = {place: row for row, place in enumerate(n for n, record in enumerate(records) if not record.view)}
+        joins = dataflow.without_views(self.edges(), set(range(len(records))) - row.keys())
         joined = [(row[edge.source], row[edge.target]) for edge in joins]
-        return ops([records[place] for place in shown], title or repr(self), joined)
+        return ops([records[place] for place in row], title or repr(self), joined)
 
     def overhead(self) -> Overhead:
         """Return the `Overhead` of logs like this one, measured now; takes some hundredths of a second.

@@ -18,8 +18,7 @@ def model_for(model: "str | DataSheet | Trace | DeviceModel") -> DeviceModel:
     """Return the `DeviceModel` meant by a name ("H200", "T4", a trace's), a `DataSheet`, a `Trace` or a `DeviceModel`.
 
     A name that ends in .json is a file's: a trace, or a card that `simgpu calibrate` wrote. A data sheet's figures are
-    taken as they are; a trace is fitted by `calibrate`. Raises ValueError for a name that
-    stands for neither, TypeError for anything else.
+    taken as they are; a trace is fitted by `calibrate`. Raises ValueError for an unknown name, TypeError for all else.
 
     >>> model_for("H200")
     DeviceModel('H200', modelled: NVIDIA H200 SXM data sheet, not measured)

@@ -19,11 +19,6 @@ def neighbours(cell: tuple[int, int], height: int, width: int, wrap: bool = True
     return [(r, c) for r, c in around if 0 <= r < height and 0 <= c < width]
 
 
-def bordered(boards: torch.Tensor, wrap: bool) -> torch.Tensor:
-    """Return `boards`, (N, C, H, W), with one cell more on each side: (N, C, H + 2, W + 2)."""
-    return pad(boards, (1, 1, 1, 1), mode="circular" if wrap else "constant")
-
-
 def with_ghosts(words: torch.Tensor, k: int, wrap: bool, count: int) -> torch.Tensor:
     """Return `words`, (R, W), with `k` more rows above and below and `k` more columns left and right: (R + 2k, W + 2k).
 

@@ -88,6 +88,7 @@ def advance(rows_of_rule, row_of_rule, words, other, height, wrap, generations, 
         bottom, right = min(top + tile_rows, rows), min(left + tile_columns, columns)
         first, start = top - more_rows, left - more_columns
         high, wide = bottom - first + more_rows, right - start + more_columns
+        count = -(-wide // 8) * 8
         for i in range(high):
             load(tile[i + 1], source, first + i, start, wide, height, wrap)
         if rows == 1 and more_columns == 0:
@@ -98,20 +99,10 @@ def advance(rows_of_rule, row_of_rule, words, other, height, wrap, generations, 
                 close_rows(tile, high, wide, height, wrap)
             close_columns(tile, high, wide, start, columns, wrap)
             if rows == 1:
-                call(
-                    row_of_rule,
-                    tile,
-                    next_tile,
-                    stride,
-                    -(-wide // 8) * 8,
-                    height,
-                    np.uint64(wrap),
-                    lanes(height, wrap),
-                )
-            elif more_rows:
-                call(rows_of_rule, tile, next_tile, stride, -(-wide // 8) * 8, step + 2, high - step - 1)
+                call(row_of_rule, tile, next_tile, stride, count, height, np.uint64(wrap), lanes(height, wrap))
             else:
-                call(rows_of_rule, tile, next_tile, stride, -(-wide // 8) * 8, 1, high)
+                first_row, last_row = (step + 2, high - step - 1) if more_rows else (1, high)
+                call(rows_of_rule, tile, next_tile, stride, count, first_row, last_row)
             if not wrap and rows > 1:
                 clear_outside(next_tile, first, high, wide, rows, height)
             tile, next_tile = next_tile, tile

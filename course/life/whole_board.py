@@ -3,7 +3,6 @@
 import torch
 from torch.nn.functional import conv2d, pad
 
-from course.life.edges import bordered
 from course.life.rule import Rule
 
 
@@ -11,7 +10,7 @@ def conv(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> torch
     """Return `board` after `generations`, neighbours counted by `torch.nn.functional.conv2d` in float32."""
     kernel = torch.tensor([[1.0, 1, 1], [1, 0, 1], [1, 1, 1]], device=board.device)[None, None]
     for _ in range(generations):
-        around = bordered(board[None, None].float(), wrap)
+        around = pad(board[None, None].float(), (1, 1, 1, 1), mode="circular" if wrap else "constant")
         board = _decide(board, conv2d(around, kernel).view(board.shape), rule)
     return board
 

@@ -20,9 +20,3 @@ def inside(words: np.ndarray) -> int:
     """Return how many darts of 32-bit words (uint32, any shape) are inside."""
     u, v = words >> 17, words & 0x7FFF
     return words.size - int(np.count_nonzero(u * u + u + v * v + v >> 30))  # less than 2³¹: bit 30 says outside
-
-
-def inside_exactly(word: int) -> bool:
-    """Return whether the dart of one 32-bit word is inside, in plain Python: the reference."""
-    u, v = word >> 17, word & 0x7FFF
-    return (u + 0.5) ** 2 + (v + 0.5) ** 2 < 2**30

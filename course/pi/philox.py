@@ -7,7 +7,7 @@ as 1, 2, 3* (2011). A counter of four 32-bit words and a key of two give four wo
 import numpy as np
 
 from course import compiled
-from course.pi.dart_places import BLOCK, inside, inside_exactly, places
+from course.pi.dart_places import BLOCK, inside, places
 
 #: The multipliers of a round, and what is added to the key after each.
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
@@ -21,10 +21,15 @@ def count(seed: int, first: int, last: int) -> int:
     Dart i is word i mod 4 of the counter i // 4.
     """
     if not compiled.available():
-        return sum(inside(words(seed, start, min(start + BLOCK, last))) for start in range(first, last, BLOCK))
+        return numpy_count(seed, first, last)
     from course.pi import kernels
 
     return int(kernels.philox(*keys(seed).astype(np.uint64), first, last))
+
+
+def numpy_count(seed: int, first: int, last: int) -> int:
+    """Return what `count` does, without compiled code: the reference."""
+    return sum(inside(words(seed, start, min(start + BLOCK, last))) for start in range(first, last, BLOCK))
 
 
 def points(seed: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
@@ -45,27 +50,8 @@ def keys(seed: int) -> np.ndarray:
     return np.random.SeedSequence(seed).generate_state(2, np.uint32)
 
 
-def slow_count(seed: int, first: int, last: int) -> int:
-    """Return what `count` does, in plain Python: the reference."""
-    total, key = 0, keys(seed).tolist()
-    for dart in range(first, last):
-        counter = dart // 4
-        total += inside_exactly(slow_philox([counter & 0xFFFFFFFF, counter >> 32, 0, 0], key)[dart % 4])
-    return total
-
-
-def slow_philox(counter: list[int], key: list[int]) -> list[int]:
-    """Return the four words of a counter of four words and a key of two."""
-    (a, b, c, d), (k, m) = counter, key
-    for _ in range(ROUNDS):
-        from_a, from_c = MULTIPLIERS[0] * a, MULTIPLIERS[1] * c
-        a, b, c, d = from_c >> 32 ^ b ^ k, from_c & 0xFFFFFFFF, from_a >> 32 ^ d ^ m, from_a & 0xFFFFFFFF
-        k, m = (k + WEYL[0]) & 0xFFFFFFFF, (m + WEYL[1]) & 0xFFFFFFFF
-    return [a, b, c, d]
-
-
 def _philox(counter, key):
-    # the same on arrays of uint64, which hold a product of two 32-bit words
+    # four words of a counter, each an array of uint64, which holds a product of two 32-bit words
     a, b, c, d = counter
     low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     k, m = map(int, key)

@@ -63,9 +63,9 @@ class StoreRun:
     gradients: tuple[Gradient, ...]
     faults: tuple[tuple[int, str, int], ...] = ()
 
-    def counts(self, now: int | None = None) -> Counts:
-        """Return the `Counts` at the microsecond `now`, by default at the end."""
-        moment = self.horizon if now is None else now
+    def counts(self, moment: int | None = None) -> Counts:
+        """Return the `Counts` at the microsecond `moment`, by default at the end."""
+        moment = self.horizon if moment is None else moment
         used = [gradient for gradient in self.gradients if gradient.step != NEVER and gradient.applied <= moment]
         ages = [gradient.step - 1 - gradient.version for gradient in used]
         waited = [0] * self.workers

@@ -110,19 +110,17 @@ class Cost:
         return (self.compute + self.disk) / self.hours * hours
 
     def __repr__(self) -> str:
-        listed, rows = (
-            self.price,
-            (
-                (f"{self.machines} × {self.hours:.4g} h at ${self.price.hour:g} an hour", self.compute),
-                (f"{self.machines} × {self.disk_gb:g} GB of disk", self.disk),
-                (f"{self.egress_gb:g} GB sent out at ${self.price.egress:g} a GB", self.egress),
-                ("together", self.total),
-                (f"if nobody closes it for a night ({NIGHT:g} h), on top", self.left_running(NIGHT)),
-                (f"… for a month ({MONTH:g} h), on top", self.left_running(MONTH)),
-            ),
+        price = self.price
+        rows = (
+            (f"{self.machines} × {self.hours:.4g} h at ${price.hour:g} an hour", self.compute),
+            (f"{self.machines} × {self.disk_gb:g} GB of disk", self.disk),
+            (f"{self.egress_gb:g} GB sent out at ${price.egress:g} a GB", self.egress),
+            ("together", self.total),
+            (f"if nobody closes it for a night ({NIGHT:g} h), on top", self.left_running(NIGHT)),
+            (f"… for a month ({MONTH:g} h), on top", self.left_running(MONTH)),
         )
         width = max(len(purpose) for purpose, _ in rows)
-        title = f"{self.machines} × {listed.machine} ({listed.cloud} {listed.region}, list price of {listed.date})"
+        title = f"{self.machines} × {price.machine} ({price.cloud} {price.region}, list price of {price.date})"
         return "\n".join([title, *(f"  {purpose:<{width}}  ${dollars:>9,.2f}" for purpose, dollars in rows)])
 
 
@@ -136,8 +134,8 @@ def cost(machine: str | Price, machines: int, hours: float, *, disk_gb: float = 
     1.536
     """
     listed = machine if isinstance(machine, Price) else price(machine)
-    for name, value, least in (("disk_gb", disk_gb, 0.0), ("egress_gb", egress_gb, 0.0)):
-        if not least <= value < float("inf"):
+    for name, value in (("disk_gb", disk_gb), ("egress_gb", egress_gb)):
+        if not 0 <= value < float("inf"):
             raise ValueError(f"cost({name}={value}): give a number of GB, 0 or more.")
     if machines < 1:
         raise ValueError(f"cost(machines={machines}): give a whole number, 1 or more.")

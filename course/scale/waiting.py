@@ -74,13 +74,13 @@ class Outcome:
         """Return the time below which so many percent of the answers stay; None where there is no answer."""
         return self.stays[min(len(self.stays) - 1, len(self.stays) * percent // 100)] if self.stays else None
 
-    def waiting(self, now: int) -> range:
+    def waiting(self, moment: int) -> range:
         """Return the places of the requests that wait at this microsecond, the next one first."""
-        return range(bisect_right(self.begins, now), bisect_right(self.arrives, now))
+        return range(bisect_right(self.begins, moment), bisect_right(self.arrives, moment))
 
-    def at_work(self, now: int) -> range:
+    def at_work(self, moment: int) -> range:
         """Return the places of the requests in the worker's batch at this microsecond."""
-        return range(bisect_right(self.ends, now), bisect_right(self.begins, now))
+        return range(bisect_right(self.ends, moment), bisect_right(self.begins, moment))
 
     @cached_property
     def fullest(self) -> int:
@@ -109,13 +109,13 @@ def stand_in_line(arrives: Sequence[int], server: SimulatedServer) -> Outcome:
 
     A request that comes in the microsecond in which the worker gets idle is in its next batch, if the queue had room.
     """
-    free, waiting, taken, refused, batches = 0, deque(), [], [], []
+    free, waiting, accepted, refused, batches = 0, deque(), [], [], []
 
     def begin():
         nonlocal free
         begins, size = max(free, waiting[0]), min(server.largest, len(waiting))
         free = begins + server.first + server.more * size
-        taken.extend((waiting.popleft(), begins, free) for _ in range(size))
+        accepted.extend((waiting.popleft(), begins, free) for _ in range(size))
         batches.append(size)
 
     for arrival in arrives:
@@ -124,5 +124,5 @@ def stand_in_line(arrives: Sequence[int], server: SimulatedServer) -> Outcome:
         (waiting if len(waiting) < server.queue else refused).append(arrival)
     while waiting:
         begin()
-    came, began, ended = zip(*taken, strict=True) if taken else ((), (), ())
-    return Outcome(came, began, ended, tuple(refused), tuple(batches), server.deadline)
+    times = zip(*accepted, strict=True) if accepted else ((), (), ())
+    return Outcome(*times, tuple(refused), tuple(batches), server.deadline)

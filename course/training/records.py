@@ -40,12 +40,12 @@ class Step(NamedTuple):
 
     @property
     def values(self) -> Any:
-        """What the hook that is told of the step asked for in its `before_run`; None where it asked for nothing."""
+        """The values that the hook asked for in its `before_run`; None where it asked for none."""
         return None
 
 
 class StepWithValues(Step):
-    """A `Step` as it is told to a hook that asked for values."""
+    """A `Step` for a hook that asked for values."""
 
     values: Any = None
 
@@ -173,6 +173,14 @@ def in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+def why_unread(error: BaseException) -> str:
+    """Return why a task can't begin with a problem, in a sentence or two; `error`: the exception that it raised."""
+    hint = (
+        " A task imports the module that a problem is defined in: start it in its folder, or install the module there."
+    )
+    return f"{in_words(error)}.{hint if isinstance(error, (ImportError, AttributeError)) else ''}"
+
+
 @contextmanager
 def exits_as_errors(whose: str) -> Iterator[None]:
     """Within the `with`, what would end the process or a thread, such as SystemExit, becomes a TrainingError."""
@@ -200,7 +208,7 @@ class ShardLost(TrainingError):
 
 
 class ShardLeaves(ShardLost):
-    """A ps task that held parameters is told to end; `snapshot` has all that it and the others held."""
+    """A ps task that holds parameters got notice to end; `snapshot` has the parameters of all ps tasks."""
 
     def __init__(self, task: str, snapshot: "Snapshot"):
         super().__init__(task, "the system that runs it has told it to end")

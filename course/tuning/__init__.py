@@ -3,14 +3,14 @@
 In this order of reading; a file imports only files above it in this list.
 
 - `space`: which values each hyperparameter may have: ranges, choices, fixed ones; and the points of a grid over them.
-- `search`: what Optuna does: a new study, the sampler of one trial, importances.
-- `trial`: what a worker does for one trial: a training, reports on its way, a look whether it is to stop.
-- `result`: what is known of each trial, and of all of them: `Trial`, `TuningResult`, its table.
+- `trial_values`: which values a trial gets, by Optuna: a new study, the sampler of one trial, importances.
+- `trial`: what a worker does for one trial: it trains, reports on its way, and stops when the driver asks for it.
+- `result`: the outcome of each trial, and of all of them: `Trial`, `TuningResult`, its table.
 - `pictures`: searches side by side, parallel coordinates, which hyperparameter matters.
 - `journal`: the file in which a study is kept: locked for one driver, read with care, appended to wholly or not at all.
 - `study`: all trials of one search, with Optuna's samplers and pruner, so that it can go on from its journal.
-- `dispatch`: which worker has which trial; what it says on its way; how it is stopped.
-- `arguments`: which of `tune`'s are legal. `driver`: `tune`, and its loop. `remaining`: its line of progress.
+- `dispatch`: which worker has which trial; its reports; how it is stopped.
+- `arguments`: which of `tune`'s are legal. `trials_left`: the line of progress. `driver`: `tune`, and its loop.
 
 What runs where: `Problem.batch`, `loss` and `validate` in the worker tasks; Optuna, the journal and every decision in
 the process that calls `tune`. Optuna is the extra `tuning`; a worker needs none of it.

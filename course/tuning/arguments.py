@@ -1,4 +1,4 @@
-"""Which arguments of `tune` are legal, said before anything starts."""
+"""Which arguments of `tune` are legal: they are checked before anything starts."""
 
 import inspect
 import math
@@ -63,7 +63,7 @@ def _check_names(space: Space, problem: Any) -> None:
 
 
 def _check_optimizers(space):
-    """Raise ValueError where an optimiser of the space doesn't take what the space has for it."""
+    """Raise ValueError where an optimiser of the space doesn't take a hyperparameter of the space."""
     wanted = set(space.names) & _taken_by(OPTIMIZERS.values())
     for name in space.values("optimizer") if "optimizer" in space.names else ["sgd"]:
         if name not in OPTIMIZERS:
@@ -78,7 +78,7 @@ def _check_optimizers(space):
 
 
 def _taken_by(optimizers: Iterable[Any]) -> set[str]:
-    """Return what some of these optimisers take besides tensors and the learning rate."""
+    """Return the arguments that some of these optimisers have besides the tensors and the learning rate."""
     names = set()
     for optimizer in optimizers:
         names |= set(inspect.signature(optimizer).parameters) - {"params", "lr", "foreach", "fused", "capturable"}

@@ -1,8 +1,8 @@
-"""Which worker has which trial, what it says on its way, and how it is stopped.
+"""Which worker has which trial, what it reports on its way, and how it is stopped.
 
 Each worker task has one trial at a time, pinned to it: where its process dies, the cluster replaces the task, and Dask
-runs the trial again there. The problem goes to a task once, and stays in its memory. Reports come as Dask's events; to
-stop a trial, every worker is told its number.
+runs the trial again there. The problem goes to a task once, and stays in its memory. Reports come as Dask's events. The
+order to stop a trial goes to every worker.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from course.signals import held_back
 from course.tuning.trial import Job, forget_study, run_trial, stop_trials
 
-#: For workers to answer that they were told to stop a trial.
+#: For workers to acknowledge the order to stop a trial.
 TRIAL_STOPPED = 2.0
 #: For trials to stop when tuning ends early: each looks once an update. After that a local task's process is ended.
 TRIAL_STOPS = 3.0
@@ -28,21 +28,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Begun:
-    """A trial's code begins on a task: a new `attempt`, an id."""
-
-    number: int
-    attempt: str
-
-
-@dataclass(frozen=True)
 class Report:
-    """A trial measured `value` after `step` updates."""
+    """An `attempt` (an id) at trial `number` begins on a task; with a `value`: it was measured after `step` updates."""
 
     number: int
     attempt: str
-    step: int
-    value: float
+    step: int = 0
+    value: float | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +53,7 @@ class Dispatch(AbstractContextManager):
         self.id = f"tuning-{uuid.uuid4().hex}"
         self._cluster, self._tasks, self._problem = cluster, list(tasks), problem
         self._common = (steps, metric, seed)
-        self._inbox: SimpleQueue[Begun | Report | Ended] = SimpleQueue()
+        self._inbox: SimpleQueue[Report | Ended] = SimpleQueue()
         self._flying: dict[str, tuple[int, Future]] = {}  # task -> the trial it has
         self._loaded: dict[str, Any] = {}  # task -> Dask's future of the problem in its memory
         cluster.client.subscribe_topic(self.id, self._hear)
@@ -73,7 +65,7 @@ class Dispatch(AbstractContextManager):
         return {number: task for task, (number, _) in self._flying.items()}
 
     def free(self) -> list[str]:
-        """Return the tasks that are there and have no trial."""
+        """Return the tasks that have joined and have no trial."""
         present = set(self._cluster.tasks)
         return [task for task in self._tasks if task in present and task not in self._flying]
 
@@ -87,8 +79,8 @@ class Dispatch(AbstractContextManager):
             self._flying[task] = number, future
         future.add_done_callback(lambda done: self._inbox.put(Ended(number, task, done)))
 
-    def next(self, seconds: float) -> Begun | Report | Ended | None:
-        """Return what comes next; None after so many seconds without anything."""
+    def next(self, seconds: float) -> Report | Ended | None:
+        """Return the next message; None after so many seconds without any."""
         try:
             message = self._inbox.get(timeout=seconds)
         except Empty:
@@ -98,7 +90,7 @@ class Dispatch(AbstractContextManager):
         return message
 
     def stop(self, number: int | None = None) -> None:
-        """Tell every worker to end this trial, or each one; what they answer is not waited for."""
+        """Tell every worker to end this trial, or each one; returns before they answer."""
         self._tell(stop_trials, self.id, number)
 
     def forget(self, task: str) -> None:
@@ -111,7 +103,7 @@ class Dispatch(AbstractContextManager):
             self._end()
 
     def _end(self):
-        """Stop what runs, wait for its end, and take the process of a task that doesn't come to one."""
+        """Stop the trials that run and wait for them; replace the process of a task that doesn't stop."""
         if self._flying:
             with suppress(RuntimeError):  # the cluster is closed: nothing runs there any more
                 self.stop()
@@ -138,9 +130,8 @@ class Dispatch(AbstractContextManager):
         client.loop.add_callback(tell)
 
     def _hear(self, event):
-        """Take Dask's event, (when, what a worker told), in the client's thread."""
-        number, attempt, _, *reported = event[1]
-        self._inbox.put(Report(number, attempt, *reported) if reported else Begun(number, attempt))
+        """Take Dask's event, (time, fields of a `Report`), in the client's thread."""
+        self._inbox.put(Report(*event[1]))
 
 
 def _itself(problem):

@@ -1,4 +1,4 @@
-"""`tune`: many trials of one problem on a cluster's workers; this process chooses, judges and writes down."""
+"""`tune`: many trials of one problem on a cluster's workers; this process chooses, judges and keeps the journal."""
 
 import time
 from collections import Counter
@@ -7,20 +7,20 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from course.training.problems.problem import Problem
-from course.training.records import in_words
+from course.training.records import why_unread
 from course.tuning.arguments import checked_plan
-from course.tuning.dispatch import Begun, Dispatch, Report
+from course.tuning.dispatch import Dispatch, Report
 from course.tuning.result import TuningError, TuningResult, shown_parameters
 from course.tuning.study import Study, opened_study
 from course.tuning.trials_left import Remaining
 
-#: A trial that neither reports nor ends for so long, on a task that lives, hangs, unless told otherwise.
+#: A trial that neither reports nor ends for so long, on a task that lives, hangs: the default of `timeout`.
 TRIAL_SILENCE = 600.0
-#: Where no worker task is there any more, one is waited for so long.
+#: For a worker task to come when none is left.
 TRIAL_WORKER_COMES = 30.0
 #: Between two looks of the driver at trials that say nothing, and at the clock.
 TUNING_LOOKS_EVERY = 0.2
-#: A look that comes so much later than it was to was the driver's own standstill, and no trial's.
+#: A look that is so much too late shows that the driver itself stood still, and no trial.
 TUNING_STOOD_STILL = 1.0
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 #: A trial whose process died so often is given up: it may be what ends it.
 _LIVES = 3
-_UNREAD = (
-    " A task imports the module that a problem is defined in: start it in its folder, or install the module there."
-)
 
 
 def tune(
@@ -62,7 +59,7 @@ def tune(
       or "maximize". A trial reports it ten times; its value is the last one.
     - `search`: "tpe" (Optuna's tree-structured Parzen estimator), "random" or "grid". `pruning`: stop a trial whose
       reports are worse than the median of those before it at the same step, from a fifth of the steps on.
-    - `journal`: a file in which every change is kept; the same call goes on from it, whatever ended the one before.
+    - `journal`: a file in which every change is kept; the same call goes on from it after any end.
       Without one, an interrupt loses what was found. One driver at a time.
     - `progress`: True shows a line in a terminal or a notebook; a function gets such a line every two seconds.
     - `timeout`: seconds that a trial may say nothing before that is a TimeoutError.
@@ -87,7 +84,7 @@ def tune(
 
 
 class _Driver:
-    """One call of `tune`: what each trial that is on its way has said, and what follows from it."""
+    """One call of `tune`: the reports of the trials that are on their way, and the decisions that follow from them."""
 
     def __init__(self, study: Study, dispatch: Dispatch, cluster: "Cluster", timeout: float, remaining: Remaining):
         self._study, self._dispatch, self._cluster = study, dispatch, cluster
@@ -103,9 +100,7 @@ class _Driver:
         """Go on until every trial of the budget has ended."""
         while self._fill():
             message = self._dispatch.next(TUNING_LOOKS_EVERY)
-            if isinstance(message, Begun):
-                self._begun(message.number, message.attempt)
-            elif isinstance(message, Report):
+            if isinstance(message, Report):
                 self._reported(message)
             elif message is not None:
                 self._heard.pop(message.number, None)
@@ -113,7 +108,7 @@ class _Driver:
             self._look()
 
     def _fill(self):
-        """Give every free task a trial; say whether there is anything left to wait for."""
+        """Give every free task a trial; return whether there is anything left to wait for."""
         free, has_trials = self._dispatch.free(), True
         for task in free:
             taken = self._study.next()
@@ -131,9 +126,17 @@ class _Driver:
             self._heard[number] = time.monotonic()
         return bool(self._dispatch.flying) or has_trials
 
+    def _reported(self, report):
+        if report.value is None:
+            self._begun(report.number, report.attempt)
+        elif self._attempt.get(report.number) == report.attempt and report.number in self._heard:
+            self._heard[report.number] = time.monotonic()
+            if self._is_pruned_by(report.number, report.step, report.value):
+                self._dispatch.stop(report.number)
+
     def _begun(self, number, attempt):
         if number not in self._dispatch.flying or self._attempt.get(number) == attempt:
-            return  # told late, by a process that has died since
+            return  # it comes late, from a process that has died since
         if number in self._attempt:
             self._deaths[number] += 1
         self._attempt[number] = attempt
@@ -142,14 +145,8 @@ class _Driver:
         if number in self._pruned:  # its process died before it had stopped
             self._dispatch.stop(number)
 
-    def _reported(self, message):
-        if self._attempt.get(message.number) == message.attempt and message.number in self._heard:
-            self._heard[message.number] = time.monotonic()
-            if self._is_pruned_by(message.number, message.step, message.value):
-                self._dispatch.stop(message.number)
-
     def _is_pruned_by(self, number, step, value):
-        """Keep a report; say whether it is what prunes the trial."""
+        """Keep a report; return whether this report prunes the trial."""
         if number in self._pruned or not self._study.report(number, step, value):
             return False
         self._pruned.add(number)
@@ -163,7 +160,7 @@ class _Driver:
         outcome = future.result()
         if outcome.state == "failed":
             raise TuningError(f"trial {number}, {self._shown(number)}, on {task}: {outcome.reason}")
-        if self._attempt.get(number) != outcome.attempt:  # the end came before the word that it had begun
+        if self._attempt.get(number) != outcome.attempt:  # the end came before the report of its beginning
             self._study.begun(number)
         for step, value in outcome.reports:  # the last ones may not have come yet; no decision may depend on that
             self._is_pruned_by(number, step, value)
@@ -182,8 +179,7 @@ class _Driver:
         self._deaths[number] += 1
         never_began = self._deaths[number] >= _LIVES and number not in self._attempt
         if never_began or not isinstance(error, (RuntimeError, OSError)):
-            unread = _UNREAD if isinstance(error, (ImportError, AttributeError)) else ""
-            raise TuningError(f"{task} can't work on trial {number}: {in_words(error)}.{unread}") from error
+            raise TuningError(f"{task} can't work on trial {number}: {why_unread(error)}") from error
         self._dispatch.forget(task)
         if self._deaths[number] < _LIVES:
             self._study.put_back(number)

@@ -1,4 +1,4 @@
-"""What is known of each trial of a search, and of all of them together."""
+"""The outcome of each trial of a search, and of all of them together."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 from course.tuning.space import Space
 from course.tuning.trial_values import importances
 
-#: How a trial can stand: its state, and in words.
+#: The states of a trial, each in words.
 STATES = {
     "done": "trained to its last step",
     "pruned": "stopped early, being worse than most at the same step",

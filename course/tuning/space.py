@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -35,7 +36,7 @@ class Space:
         return [*self.searched, *self.fixed]
 
     def values(self, name: str) -> list[Any]:
-        """Return what shows the extent of `name`: its choices, its two ends, or its one value."""
+        """Return the choices of `name`, its two ends, or its one value."""
         if name in self.fixed:
             return [self.fixed[name]]
         distribution = self.searched[name]
@@ -174,7 +175,7 @@ def _counts(space, trials):
 
 
 def _most(distribution):
-    """How many values there are to take: of a float range, without end."""
+    """Return how many values a distribution has; of a float range, a million."""
     if isinstance(distribution, CategoricalDistribution):
         return len(distribution.choices)
     if distribution.step:
@@ -186,16 +187,9 @@ def _spread(distribution: Any, count: int) -> Sequence[Any]:
     """Return `count` values of a distribution, evenly spread, both ends among them; the middle one of one."""
     if isinstance(distribution, CategoricalDistribution):
         return distribution.choices
-    shares = [place / (count - 1) for place in range(count)] if count > 1 else [0.5]
-    if distribution.log:
-        values = [distribution.low * (distribution.high / distribution.low) ** share for share in shares]
-    else:
-        values = [distribution.low + (distribution.high - distribution.low) * share for share in shares]
-    ends = [min(max(value, distribution.low), distribution.high) for value in values]
-    if count > 1:
-        ends[-1] = distribution.high  # as it was given, to the last bit
-    if isinstance(distribution, FloatDistribution) and distribution.step is None:
-        return ends
-    steps = sorted({round((value - distribution.low) / distribution.step) for value in ends})
-    values = [distribution.low + step * distribution.step for step in steps]
-    return [int(value) for value in values] if isinstance(distribution, IntDistribution) else values
+    low, high, step = distribution.low, distribution.high, distribution.step
+    between = np.geomspace if distribution.log else np.linspace
+    values = (between(low, high, count) if count > 1 else between(low, high, 3)[1:2]).tolist()
+    if step is None:
+        return values
+    return [low + steps * step for steps in sorted({round((value - low) / step) for value in values})]

@@ -1,7 +1,7 @@
 """All trials of one search: Optuna draws them and judges reports; a journal keeps them, to go on from.
 
 A grid's points are enqueued, each as its trial begins: 0.07 ms for one of 500. Optuna's `GridSampler` takes 0.15 ms, in
-an order of its own, and in a study that is asked and told it raises RuntimeError at the last point (Optuna 5.0.0).
+an order of its own, and in a study used by `ask` and `tell` it raises RuntimeError at the last point (Optuna 5.0.0).
 """
 
 import json
@@ -31,7 +31,7 @@ _STATES = {"done": None, "pruned": TrialState.PRUNED, "diverged": TrialState.PRU
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study is: arguments of `tune` by their names, `problem` in words. A journal goes on with its own only."""
+    """The arguments of `tune` by their names, `problem` in words. A journal goes on only with the plan that it has."""
 
     problem: str
     space: Space
@@ -54,7 +54,7 @@ class Plan:
         return len(self.points) or self.trials
 
     def stored(self) -> dict[str, Any]:
-        """Return what a journal keeps to know the study by, as JSON has it."""
+        """Return what a journal keeps to recognise the study, as JSON has it."""
         words = re.sub(r" at 0x[0-9a-fA-F]+", "", self.problem)  # an address is another one in each process
         plan = {"problem": words, "space": self.space.stored(), "steps": self.steps, "metric": self.metric}
         plan |= {"direction": self.direction, "search": self.search, "pruning": self.pruning, "seed": self.seed}

@@ -1,4 +1,4 @@
-"""What a worker does for one trial: a training with these hyperparameters, which reports how good it is on its way.
+"""What a worker does for one trial: a training with the trial's hyperparameters, which reports the metric on its way.
 
 The training is `train_in_turns`: this one process plays all the workers that the trial has, so that a trial with three
 asynchronous workers needs one task of the cluster, and gives the same bits each time.
@@ -31,7 +31,7 @@ _HELD_OUT_SEED = 0x7E57  # of the batch that a problem without `validate` is mea
 
 @dataclass(frozen=True)
 class Job:
-    """All that one trial is, as plain values: a number, hyperparameters, and what is the same for all of a `study`."""
+    """One trial as plain values: its number and hyperparameters; the rest is the same for all trials of a `study`."""
 
     study: str
     number: int
@@ -45,8 +45,8 @@ class Job:
 class Outcome:
     """How a trial ended on its worker; `attempt`: which of its attempts this was, an id.
 
-    `state`: "done", "diverged" (NaN or infinity), "stopped" (it was told to), or "failed": its code raised. `reports`:
-    (step, value) each, in order. `seconds`: of the training. `task`: where. `reason`: in words, "" for a good end.
+    `state`: "done", "diverged" (NaN or infinity), "stopped" (by the driver), or "failed": its code raised. `reports`:
+    (step, value) each, in order. `seconds`: of the training. `task`: its name. `reason`: in words, "" for a good end.
     """
 
     state: str
@@ -58,30 +58,27 @@ class Outcome:
 
 
 class Stopped(Exception):
-    """The driver has told the trial to stop."""
+    """The driver has stopped the trial."""
 
 
 def run_trial(source: Any, job: Job) -> Outcome:
     """Run on a worker: train the problem, or what the function `source` makes, as `job` says; return an `Outcome`.
 
-    Each start and each report is told at once, under the topic `job.study`, as a list: the trial's number, the id of
-    this attempt, the task, and for a report the step and the value. What the problem's code raises is an outcome too.
+    Each start and each report is sent at once, under the topic `job.study`, as a list: the trial's number, the id of
+    this attempt, and for a report the step and the value. An exception of the problem's code is an outcome too.
     """
     worker, reports = get_worker(), []
     attempt = uuid.uuid4().hex
     began = time.perf_counter()
 
-    def tell(*report):
-        worker.log_event(job.study, [job.number, attempt, worker.name, *report])
-
     def report(step, value):
         reports.append((step, value))
-        tell(step, value)
+        worker.log_event(job.study, [job.number, attempt, step, value])
 
     def is_stopped():
         return not {(job.study, job.number), (job.study, None)}.isdisjoint(_stopped(worker))
 
-    tell()
+    worker.log_event(job.study, [job.number, attempt])
     state, reason = "done", ""
     try:
         _train(source, job, report, is_stopped)
@@ -118,7 +115,7 @@ def _train(source, job, report, is_stopped):
 
 
 def taken_apart(source: Any, parameters: Mapping[str, Any]) -> tuple[Problem, Callable, dict[str, Any]]:
-    """Return the problem, the optimiser's maker and the training's arguments that these `parameters` stand for."""
+    """Return the problem, what makes the optimiser, and the training's arguments: all by these `parameters`."""
     parameters = dict(parameters)
     training = {name: parameters.pop(name) for name in TRAINING if name in parameters}
     own = {name: parameters.pop(name) for name in made_with(source) if name in parameters}
@@ -129,7 +126,7 @@ def taken_apart(source: Any, parameters: Mapping[str, Any]) -> tuple[Problem, Ca
 
 
 def is_maker(source: Any) -> bool:
-    """Whether `source` makes problems, and is none."""
+    """Return whether `source` makes problems, and is none."""
     return isinstance(source, type) or bool(missing_methods(source))
 
 
@@ -157,7 +154,7 @@ def measured(problem: Any, metric: str, parameters: dict[str, Any]) -> float:
 
 
 class _Reporter(Hook):
-    """Measures ten times on the way, the last time at the end, and stops the training when it is told to."""
+    """Measures ten times on the way, the last time at the end, and stops the training when the driver asks for it."""
 
     shows_progress = True  # of the whole search, where it is shown
 
@@ -170,7 +167,7 @@ class _Reporter(Hook):
         if self._is_stopped():
             raise Stopped
         if step.step == self._measured_step or (step.step % self._every and step.step != self._last):
-            return  # of a synchronous update each gradient is told
+            return  # each gradient of a synchronous update is a call
         self._measured_step = step.step
         value = self._measure(session.parameters())
         if not math.isfinite(value):

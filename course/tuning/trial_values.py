@@ -1,6 +1,6 @@
 """Which values a trial gets, by Optuna: a new study, the sampler of each trial; and which hyperparameters matter.
 
-What is drawn for trial n is fixed by the seed, by n, and by the trials that have ended: each trial has a sampler of its
+The seed, n, and the trials that have ended fix the values of trial n: each trial has a sampler of its
 own. So a study that goes on from its journal draws as if nothing had happened, and no generator has to be kept.
 """
 

@@ -1,4 +1,4 @@
-"""How tuning gets on: one line with the trials that have ended and the time that is left."""
+"""The line of progress: how many trials have ended, and how many seconds are left."""
 
 import time
 from collections.abc import Callable
@@ -7,9 +7,9 @@ from course.progress_line import Line, SaidLine, progress_line
 
 
 class Remaining:
-    """Shows how many of `budget` trials have ended, where `progress` says: a line here, or a function that gets lines.
+    """Shows how many of `budget` trials have ended: in a line here, or through the function `progress`.
 
-    `before`: those that a journal brought along; the time that is left is judged by this call's own.
+    `before`: trials that had ended in the journal; the seconds that are left are estimated from this call's own.
     """
 
     def __init__(self, progress: bool | Callable[[str], None], budget: int, before: int):

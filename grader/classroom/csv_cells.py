@@ -8,6 +8,10 @@ import csv
 import io
 import re
 from collections.abc import Iterable
+from pathlib import Path
+
+from grader.classroom import atomic
+from grader.classroom.folders import ClassError
 
 #: Where a cell may begin, for some program, and a formula with it; the last four signs are those of wide keyboards.
 _FORMULA = re.compile('(^|[;\t\r\n])(?=[\\s"]*[=+\\-@\uff1d\uff0b\uff0d\uff20])|^(?=[\t\r\n])')
@@ -25,6 +29,16 @@ def plain_cell(value: object) -> str:
 def plain_csv(rows: Iterable[Iterable[object]]) -> str:
     """Return the text of a CSV file of `rows`, each cell a `plain_cell`, as spreadsheet programs write it."""
     return quoted_csv([plain_cell(cell) for cell in row] for row in rows)
+
+
+def write_csv(path: Path, text: str) -> None:
+    """Put the `text` of a CSV file into the file at `path`, with a mark of UTF-8 in front where it is not ASCII.
+
+    Raises ClassError where `path` is a folder.
+    """
+    if path.is_dir():
+        raise ClassError(f"{path} is a folder; name a file.")
+    atomic.write(path, text if text.isascii() else "\ufeff" + text)
 
 
 def quoted_csv(rows: Iterable[Iterable[str]], line_end: str = "\r\n") -> str:

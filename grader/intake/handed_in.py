@@ -29,7 +29,6 @@ _UNPACK = (
 class HandedIn:
     """A student's folder for a lab: `state` "here" with the notebook's `data`, or "missing" or "refused" and why."""
 
-    student: str
     state: str
     data: bytes = b""
     reason: str = ""
@@ -48,10 +47,10 @@ def read_handed_in(course: CourseFolder, student: str, lab: str) -> HandedIn:
         try:
             here = folder(lab, folder(student, folder(course.root / "submitted", None)))
         except FileNotFoundError:
-            return HandedIn(student, "missing", reason="Nothing was handed in.")
+            return HandedIn("missing", reason="Nothing was handed in.")
         except OSError:  # ELOOP or ENOTDIR: a link, a file, a pipe where a folder is due
-            return HandedIn(student, "refused", reason=f"The folder of {lab} is a link or no folder: not followed.")
-        return _read_folder(student, lab, here, opened)
+            return HandedIn("refused", reason=f"The folder of {lab} is a link or no folder: not followed.")
+        return _read_folder(lab, here, opened)
 
 
 def choose(names: Collection[str], lab: str) -> tuple[str | None, str]:
@@ -79,28 +78,28 @@ def _rank(name, lab):
     return is_it.index(True)
 
 
-def _read_folder(student, lab, here, opened):
+def _read_folder(lab, here, opened):
     names = os.listdir(here)
     if len(names) > MOST_FILES:
-        return HandedIn(student, "refused", reason=f"{len(names)} files were handed in; {MOST_FILES} is the most.")
+        return HandedIn("refused", reason=f"{len(names)} files were handed in; {MOST_FILES} is the most.")
     name, why = choose(names, lab)
     if name is None:
-        return HandedIn(student, "refused" if "notebooks" in why else "missing", reason=why)
+        return HandedIn("refused" if "notebooks" in why else "missing", reason=why)
     try:
         descriptor = os.open(name, _FILE, dir_fd=here)
     except OSError as error:
-        return HandedIn(student, "refused", reason=f"{shown(name)} can't be opened and was not: {error.strerror}.")
+        return HandedIn("refused", reason=f"{shown(name)} can't be opened and was not: {error.strerror}.")
     opened.callback(os.close, descriptor)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        return HandedIn(student, "refused", reason=f"{shown(name)} is no plain file, and was not read.")
+        return HandedIn("refused", reason=f"{shown(name)} is no plain file, and was not read.")
     if status.st_size > LIMIT:
-        return _too_large(student, f"it has {status.st_size / 1e6:.0f} MB")
+        return _too_large(f"it has {status.st_size / 1e6:.0f} MB")
     with os.fdopen(descriptor, "rb", closefd=False) as file:
         data = file.read(LIMIT + 1)
-    return HandedIn(student, "here", data) if len(data) <= LIMIT else _too_large(student, "it is larger than it says")
+    return HandedIn("here", data) if len(data) <= LIMIT else _too_large("it is larger than it says")
 
 
-def _too_large(student, size):
+def _too_large(size):
     limit = f"{LIMIT / 1e6:.0f} MB is the most. Clear its outputs, save, and hand it in again."
-    return HandedIn(student, "refused", reason=f"The notebook was not read: {size}; {limit}")
+    return HandedIn("refused", reason=f"The notebook was not read: {size}; {limit}")

@@ -7,9 +7,7 @@ theirs) gets an empty cell: never a zero.
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.classroom import atomic
-from grader.classroom.csv_cells import plain_csv
-from grader.classroom.folders import ClassError
+from grader.classroom.csv_cells import plain_csv, write_csv
 from grader.intake.moodle import COMMENTS, filled_worksheet, read_worksheet
 from grader.intake.owners import entry_of
 from grader.intake.roster import Person
@@ -36,7 +34,7 @@ def write_exports(
     if canvas:
         column = rules.lab(lab.name).canvas or lab.name
         text, unsure = canvas_file(totals, people, column, most)
-        _write(canvas, text)
+        write_csv(canvas, text)
         lines.append(f"{canvas}: {len(totals)} students, column {column!r}. Canvas: Gradebook, Import.")
         if unsure:
             lines.append(
@@ -47,7 +45,7 @@ def write_exports(
     if moodle and worksheet:
         lines += _worksheet(totals, people, moodle, read_worksheet(worksheet, rules.timezone), most, lab.name)
     elif moodle:
-        _write(moodle, moodle_file(totals, people, lab.name))
+        write_csv(moodle, moodle_file(totals, people, lab.name))
         lines.append(f"{moodle}: {len(totals)} students. Moodle: Grades, Import, CSV file.")
     lines += [f"{total.student}: no score yet ({total.note})." for total in totals if total.score is None]
     return lines
@@ -97,7 +95,7 @@ def _worksheet(totals, people, path, entries, most, lab):
             scores[number] = total.score
             if not theirs:
                 comments[number] = comment(lab, total)
-    _write(path, filled_worksheet(entries, scores, most, comments))
+    write_csv(path, filled_worksheet(entries, scores, most, comments))
     lines = [f"{path}: {len(scores)} of {len(entries)} rows filled in. Moodle: Upload grading worksheet."]
     if COMMENTS not in next(iter(entries.values())).row:
         lines.append(f"It has no column {COMMENTS!r}: to give comments too, turn that feedback type on in Moodle.")
@@ -106,9 +104,3 @@ def _worksheet(totals, people, path, entries, most, lab):
     if lost:
         lines.append(f"{len(lost)} students are not in the worksheet: {', '.join(lost[:5])}.")
     return lines
-
-
-def _write(path, text):
-    if path.is_dir():
-        raise ClassError(f"{path} is a folder; name a file.")
-    atomic.write(path, "\ufeff" + text if not text.isascii() else text)

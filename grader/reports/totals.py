@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from grader.classroom import atomic
-from grader.classroom.csv_cells import plain_csv
+from grader.classroom.csv_cells import plain_csv, write_csv
 from grader.classroom.folders import ClassError, CourseFolder
 from grader.intake.roster import Person
 from grader.reports.lab_totals import standing_totals
@@ -23,8 +22,6 @@ def write_totals(
     names = sorted(file.stem for file in (course.records / "history").glob("*.jsonl"))
     if not names:
         raise ClassError(f"no lab of this class was graded: {course.records}/history is empty. Run `grade` first.")
-    if path.is_dir():
-        raise ClassError(f"{path} is a folder; name a file.")
     totals, people, lines = {}, {}, []
     for name in names:
         assignment = open_assignment(course.root, name, tell if name == names[0] else lambda line: None)
@@ -34,8 +31,7 @@ def write_totals(
             if total.score is None:
                 lines.append(f"{total.student}, {name}: no score yet ({total.note}).")
     rows = [_row(people.get(student, Person(student)), by_lab, names) for student, by_lab in sorted(totals.items())]
-    text = plain_csv([["student", "name", "section", *names, "total", "of", "waiting"], *rows])
-    atomic.write(path, "\ufeff" + text if not text.isascii() else text)
+    write_csv(path, plain_csv([["student", "name", "section", *names, "total", "of", "waiting"], *rows]))
     return [f"{path}: {len(rows)} students, {len(names)} labs.", *lines]
 
 

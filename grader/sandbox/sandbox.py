@@ -59,14 +59,10 @@ class Sandbox:
                 raise SandboxStopped(beside.ended) from None  # so its network is gone
             raise
 
-    def run(self, program: str | bytes, requests: bytes = b"") -> Ended:
-        """Run `program`, send it `requests`, wait for its end, and return `Ended`: for programs that only print."""
+    def run(self, program: str | bytes) -> Ended:
+        """Run `program`, wait for its end, and return `Ended`: for programs that only print."""
         with self.start(program) as running:
-            try:
-                running.send(requests)
-                return running.finish()
-            except SandboxStopped as stopped:
-                return stopped.ended
+            return running.finish()
 
     def _start(self, beside):
         """Return what was started, `Running`, and the orders it waits for."""

@@ -89,7 +89,7 @@ def _float32(func, args, kwargs):
     return func, cast(args, torch.float32), cast(kwargs, torch.float32)
 
 
-def _float32_unless_told(func, args, kwargs):
+def _float32_by_default(func, args, kwargs):
     place = _place_of_dtype(func)
     dtype = args[place] if len(args) > place else kwargs.get("dtype")
     if dtype is not None or not is_castable(args[0]):
@@ -106,7 +106,7 @@ def _with_dtype(func, args, kwargs):
     if not is_castable(args[0]):
         return func, args, kwargs
     defaults = [argument.default_value for argument in func._schema.arguments[len(args) :]]
-    other = _op(lists.TOLD_FLOAT32[f"{func._opname}.{func._overloadname}"])
+    other = _op(lists.GIVEN_FLOAT32[f"{func._opname}.{func._overloadname}"])
     return other, (*args, *defaults), {**kwargs, "dtype": torch.float32}
 
 
@@ -125,8 +125,8 @@ _LISTS = (
     (lists.LOWER, _lower),
     (lists.RECURRENT, _lower),
     (lists.FLOAT32, _float32),
-    (lists.FLOAT32_UNLESS_TOLD, _float32_unless_told),
-    (lists.TOLD_FLOAT32, _with_dtype),
+    (lists.FLOAT32_BY_DEFAULT, _float32_by_default),
+    (lists.GIVEN_FLOAT32, _with_dtype),
     (lists.WIDEST, _widest),
     (lists.BANNED, _banned),
 )

@@ -31,13 +31,13 @@ FLOAT32 = frozenset(
 )
 
 #: Give float32 unless the call names a `dtype`.
-FLOAT32_UNLESS_TOLD = frozenset(
+FLOAT32_BY_DEFAULT = frozenset(
     "prod prod.dim_int softmax.int log_softmax.int cumprod cumsum linalg_vector_norm linalg_matrix_norm "
     "linalg_matrix_norm.str_ord sum sum.dim_IntList".split()
 )
 
 #: Have no argument `dtype`: an op that has one is called in their place, with float32.
-TOLD_FLOAT32 = {"norm.Scalar": "norm.ScalarOpt_dtype", "norm.ScalarOpt_dim": "norm.ScalarOpt_dim_dtype"}
+GIVEN_FLOAT32 = {"norm.Scalar": "norm.ScalarOpt_dtype", "norm.ScalarOpt_dim": "norm.ScalarOpt_dim_dtype"}
 
 #: Run in the widest precision among their inputs.
 WIDEST = frozenset("addcdiv addcmul atan2 bilinear cross dot vdot grid_sampler index_put tensordot scatter_add".split())

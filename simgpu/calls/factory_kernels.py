@@ -1,7 +1,7 @@
 """Torch's factories on the dispatch key CUDA: `torch.zeros(2, device="cuda")` arrives here, in every thread.
 
 A build of torch for the CPU has no kernels on that key. Those registered here are in the process's one table of
-kernels: no mode is entered, so ops on the CPU cost what they cost without, and threads started before see them.
+kernels: no mode is entered, so ops on the CPU cost no more than before, and threads started before see them.
 """
 
 import warnings

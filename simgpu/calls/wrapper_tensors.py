@@ -20,7 +20,7 @@ _CLAIM = "simulated_device"  # the attribute in which such a tensor keeps the de
 @contextmanager
 def wrappers() -> Iterator[None]:
     """Within the `with`, tensors that wrap simulated ones say that they are on the device of these."""
-    added: dict[type, dict[str, Any]] = {}  # class -> what it had of the attributes that tell a device
+    added: dict[type, dict[str, Any]] = {}  # class -> the attributes that were added to it
     changes: list = [(Tensor, "_make_wrapper_subclass", staticmethod(_making(Tensor._make_wrapper_subclass, added)))]
     if torch.distributed.is_available():
         mesh = torch.distributed.device_mesh.DeviceMesh
@@ -42,7 +42,7 @@ def _making(original, added):
             return original(cls, size, *args, **options)
         tensor = original(cls, size, *args, **{**options, "device": "cpu"})
         setattr(tensor, _CLAIM, place)
-        _tell(cls, lambda self: self.__dict__.get(_CLAIM), added)
+        _add_device(cls, lambda self: self.__dict__.get(_CLAIM), added)
         return tensor
 
     return make
@@ -57,13 +57,13 @@ def _meshed(original, added):
         if device_type == "cuda":
             from torch.distributed.tensor import DTensor
 
-            _tell(DTensor, lambda tensor: tensor._local_tensor.device, added)
+            _add_device(DTensor, lambda tensor: tensor._local_tensor.device, added)
 
     return init
 
 
-def _tell(cls: type, where_of: Callable[[Any], torch.device | None], added: dict) -> None:
-    """Let `cls` say `where_of(tensor)` where it says nothing of its own about devices; None is C++'s answer."""
+def _add_device(cls: type, where_of: Callable[[Any], torch.device | None], added: dict) -> None:
+    """Add to `cls` the device attributes that it doesn't define, by `where_of(tensor)`; None: as C++ answers."""
     if cls in added:
         return
     added[cls] = {}

@@ -1,4 +1,4 @@
-"""Random numbers on simulated GPUs: a generator a device, which says where it belongs and draws on the CPU.
+"""Random numbers on simulated GPUs: one generator for each device, which reports that device and draws on the CPU.
 
 torch refuses to make a CUDA generator in a build without CUDA, so `DeviceGenerator` is a CPU generator under a device's
 name. The same seed draws the CPU's numbers, on every simulated device the same; a real GPU draws others.

@@ -1,4 +1,4 @@
-"""`backend="nccl"` among processes with simulated GPUs: gloo carries it, and answers to the name."""
+"""`backend="nccl"` among processes with simulated GPUs: gloo carries it under that name."""
 
 import functools
 import inspect

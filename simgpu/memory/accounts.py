@@ -1,8 +1,9 @@
-"""The memory of simulated GPUs: what every storage took, the peak, and CUDA's error when the modelled memory is full.
+"""The memory of simulated GPUs: the bytes of every storage, the peak, and CUDA's error when the memory is full.
 
-Bytes are counted a storage (views share theirs) and given back when the last tensor on it goes, in CUDA's steps of
-512 bytes. What PyTorch keeps of freed memory for later ("reserved") is counted in its segments of 2 and 20 MiB, as if
-they never broke into pieces: fragmentation isn't simulated, and an allocation fails only when its bytes don't fit.
+Bytes are counted for each storage (views share theirs) in CUDA's steps of 512 bytes, and given back when the last
+tensor on it goes. What PyTorch keeps of freed memory for later ("reserved") is counted in its segments of 2 and 20 MiB,
+as if they never broke into pieces: fragmentation isn't simulated, and an allocation fails only when its bytes don't
+fit.
 """
 
 import logging

@@ -42,7 +42,7 @@ def mark(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def free_of_system() -> int:
-    """Return the bytes that Linux says it can still give; on other systems, which tell in ways of their own, no end."""
+    """Return the bytes that Linux reports as available; `sys.maxsize` on other systems."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:

@@ -26,7 +26,7 @@ _RUNNERS: dict[tuple[OpOverload, int], Callable] = {}  # (op, how many tensors i
 
 
 def run_again(cls: type, func: OpOverload, plan: OpPlan, args: tuple) -> Any:
-    """Return what `func` makes of simulated tensors on one device, or None if this way is not open to it."""
+    """Return what `func` makes of simulated tensors on one device, or None where the fast path can't be taken."""
     count = len(args)
     first = args[0] if count else None
     if type(first) is not cls or count > 2 or count == 2 and type(args[1]) is not cls:

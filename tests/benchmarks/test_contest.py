@@ -63,6 +63,7 @@ def test_one_that_dies_is_told_with_its_last_words_and_keeps_what_it_did(places)
     assert "MemoryError: no room for the board" in result.entry("b").problem and "b: ended" in said[0]
 
 
+@pytest.mark.long
 def test_one_that_hangs_is_ended_with_all_that_it_started(places):
     note = places.folder / "child"
     hanging = one("a", "hangs", arguments={"note": str(note)}, patience=5)
@@ -229,6 +230,7 @@ def test_a_compiler_without_openmp_builds_with_one_thread(tmp_path, monkeypatch)
     assert shutil.which(str(limit.built("mean", tmp_path / "limits")))
 
 
+@pytest.mark.long
 @needs_a_compiler
 def test_the_limits_of_pi_and_of_the_mean_give_right_answers(places):
     numbers = np.arange(1000, dtype=np.float32)
@@ -244,6 +246,7 @@ def test_the_limits_of_pi_and_of_the_mean_give_right_answers(places):
     assert said == [] and all(len(entry.figures) == 2 for entry in result.entries)
 
 
+@pytest.mark.long
 @needs_a_compiler
 def test_the_limit_repeats_its_run_within_a_turn_as_the_others_do(places):
     (program,) = places.command(Contestant("C", "pi", {"darts": 10_000}))[:1]
@@ -271,6 +274,7 @@ def test_a_limit_for_narrower_vectors_is_a_program_of_its_own_and_never_built_fo
 # --- Life, for real ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @needs_a_compiler
 @pytest.mark.parametrize("side", [50, 64])
 def test_a_small_contest_of_life_from_end_to_end_is_right_bit_for_bit(places, side):
@@ -298,6 +302,7 @@ def test_what_is_known_of_the_benchmarks_boards_is_what_the_referee_says(tmp_pat
     assert rules <= {(int(key.split("x")[0]), key.split()[3], " ".join(key.split()[4:])) for key in known}
 
 
+@pytest.mark.long
 @given(some.data())
 def test_the_referee_of_life_agrees_with_the_course(data):
     import torch

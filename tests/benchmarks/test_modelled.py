@@ -27,6 +27,10 @@ REAL = Origin("NVIDIA RTX 3080", False, "NVIDIA 570, CUDA 12.8", "2.11.0", "2026
 ROWS = [Row("a_step", 1.1e-3, 1e-3, 1e-5, "launch"), Row("b", 1e-3, 2e-3, 0.0, "memory")]
 
 
+def name(room):
+    return room.__name__.rpartition(".")[2]
+
+
 def by_events(model, names, part):
     with simulated_gpus(1, model):
         return measured(torch.device("cuda", 0), 1000.0, part, names)
@@ -37,7 +41,11 @@ def test_there_are_forty_programs_and_each_says_what_it_does():
     assert all(program.__doc__ and program.__doc__.endswith(".") for program in PROGRAMS.values())
 
 
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.__name__.rpartition(".")[2])
+@pytest.mark.parametrize(
+    "room",
+    [pytest.param(room, marks=pytest.mark.long if name(room) in ("networks", "training") else ()) for room in ROOMS],
+    ids=name,
+)
 def test_modelled_seconds_are_those_between_events_on_the_same_clock(room):
     names = [program.__name__ for program in room.PROGRAMS]
     rows = compared(modelled(model_for("H100"), PART, names), by_events("H100", names, PART))
@@ -46,6 +54,7 @@ def test_modelled_seconds_are_those_between_events_on_the_same_clock(room):
     assert {row.bound for row in rows if row.name in ("tiny_kernels", "adam_by_hand", "mlp_sgd")} <= {"launch"}
 
 
+@pytest.mark.long
 def test_a_halved_bandwidth_is_seen_where_memory_is_the_bound_and_nowhere_else():
     wrong = replace(QUICK_HOST, memory_bandwidth=QUICK_HOST.memory_bandwidth / 2)
     truth = by_events(QUICK_HOST, (*BY_MEMORY, *BY_COMPUTE), part=4)

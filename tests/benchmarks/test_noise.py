@@ -85,6 +85,7 @@ ALONE = {"ours": "ours", "ours 2": "ours"}
 seeds, factors = some.integers(0, 1000), some.floats(0.2, 5)
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(seeds, factors)
 def test_a_faster_machine_changes_no_verdict(seed, factor):

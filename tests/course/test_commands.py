@@ -23,7 +23,8 @@ def two_seconds_a_look(monkeypatch):
 def test_the_rate_of_life_is_cells_times_generations_over_the_seconds_computed(
     generations, every, rate, two_seconds_a_look
 ):
-    lines = list(life.report("glider", generations, "roll", "B3/S23", True, 100, 200, every, show=False))
+    flags = f"--generations {generations} --every {every} --engine roll --height 100 --width 200"
+    lines = CliRunner().invoke(main, f"life --pattern glider {flags}".split()).output.splitlines()
     assert lines[-1] == f"{rate} million cells a second, engine roll"
 
 
@@ -37,8 +38,8 @@ def test_life_tells_the_generations_asked_for_and_the_last_one(two_seconds_a_loo
 
 
 def test_life_of_no_generations_has_no_rate(two_seconds_a_look):
-    lines = list(life.report("glider", 0, "auto", "B3/S23", True, 10, 10, 30, show=False))
-    assert lines == ["generation 0: 5 living cells"]
+    result = CliRunner().invoke(main, "life --pattern glider --generations 0 --height 10 --width 10".split())
+    assert result.output == "generation 0: 5 living cells\n"
 
 
 @pytest.mark.parametrize("level", [None, "info"])

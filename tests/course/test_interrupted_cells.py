@@ -1,10 +1,16 @@
 """A reader's *Interrupt* in a real kernel: what runs long ends by KeyboardInterrupt, and the cluster works on."""
 
+import ast
+
+import psutil
 import pytest
 from jupyter_client import KernelManager
 
+from tests.helpers.shells import eventually
+
 pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 BEGIN = """
+import os, time
 from functools import partial
 import torch
 from course import estimate_pi, local_cluster, training
@@ -23,6 +29,8 @@ LONG = {
     "train with a dashboard": "training.train(slow, cluster, optimizer=SGD, total_steps=10**7, hooks=[Dashboard()])",
     "tune": "tune(slow, space, cluster, trials=100, steps=2000)",
     "estimate_pi on the cluster": "estimate_pi(2**38, executor=cluster.executor, parts=2000)",
+    "a result": "display('waits')\nwhile True: cluster.executor.submit(time.sleep, 0.2).result()",
+    "Dask's own": "display('waits')\nwhile True: cluster.client.submit(time.sleep, 0.2, pure=False).result()",
     "estimate_pi here": "estimate_pi(2**40)",
 }
 AFTER = """
@@ -70,11 +78,15 @@ class Cells:
             elif content["execution_state"] == "idle":
                 return printed, error
 
+    def pids(self):
+        """Return the processes of the cluster's tasks."""
+        return ast.literal_eval(self.run("print([*cluster.client.run(os.getpid).values()])")[0])
+
     def close(self):
-        """End the kernel, after its cluster."""
-        self.run("cluster.close()")
-        self.client.stop_channels()
-        self.manager.shutdown_kernel()
+        """End the kernel, which leaves its cluster open."""
+        if self.manager.has_kernel:
+            self.client.stop_channels()
+            self.manager.shutdown_kernel()
 
 
 @pytest.fixture
@@ -86,7 +98,7 @@ def cells():
         kernel.close()
 
 
-def test_interrupted_work_ends_and_the_cluster_works_on(cells):
+def test_interrupted_work_ends_the_cluster_works_on_and_a_closed_notebook_leaves_nothing(cells):
     assert cells.run(BEGIN) == ("ready\n", None)
     for name, source in LONG.items():
         cells.begin(source)
@@ -95,3 +107,6 @@ def test_interrupted_work_ends_and_the_cluster_works_on(cells):
         assert cells.ended()[1] == "KeyboardInterrupt", name
         printed, error = cells.run(AFTER)
         assert (printed.strip(), error) == ("works on", None), name
+    pids = cells.pids()
+    cells.close()
+    eventually(lambda: not any(map(psutil.pid_exists, pids)))

@@ -43,16 +43,12 @@ print("done")
 OPTIMISER = "import torch; from course.training import ParameterServer as P; P({'w': torch.ones(1)}, torch.optim.SGD)"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "lines",
     [
-        pytest.param(
-            ["from course import list_devices @ torch.fx", f"{OPTIMISER} @ sympy.core.numbers"], marks=pytest.mark.long
-        ),
-        pytest.param(
-            ["from course.training import train @ torch.fx", "from course.widgets import PiDarts @ ipywidgets.widgets"],
-            marks=pytest.mark.long,
-        ),
+        ["from course import list_devices @ torch.fx", f"{OPTIMISER} @ sympy.core.numbers"],
+        ["from course.training import train @ torch.fx", "from course.widgets import PiDarts @ ipywidgets.widgets"],
         [
             "from course.checks.shrink import smallest as s; s(None, None, seconds=0) @ hypothesis.internal",
             "from course import local_cluster @ distributed",

@@ -14,6 +14,8 @@ from course.training.driver.shard_client import ShardClient
 from course.training.driver.training_plan import spread
 from course.training.records import ShardAddresses, TrainingSettings
 from course.training.server.shard_server import ShardServer
+from course.training.transport.layout import Layout
+from course.training.transport.wire import connect
 from course.training.worker.worker_loop import run_worker
 
 SGD = partial(torch.optim.SGD, lr=0.02)
@@ -117,6 +119,17 @@ def working(addresses, workers=1, problem=PROBLEM, context=None):
     finally:
         for thread in threads:
             thread.join(60)
+
+
+def joined(addresses, worker=0, session="s"):
+    """Join as a worker that says nothing from then on, as a frozen one; return its `Channel`, to be closed."""
+    handshake = {"role": "worker", "worker": worker, "session": session, "attempt": 1}
+    handshake |= {"token": addresses.token, "incarnation": 0}
+    channel = connect(addresses.endpoints[0], handshake, patience=20)
+    channel.send("JOIN")
+    assert channel.receive().kind == "SLOT"
+    channel.agree(Layout.of(PROBLEM.initial()))
+    return channel
 
 
 def check_it_is_the_plain_loop(count, optimizer=SGD, mode="async", workers=1, encrypted=False):

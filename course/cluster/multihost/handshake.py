@@ -12,7 +12,7 @@ from distributed.core import rpc
 import course
 from course.cluster.certificates import security
 from course.cluster.multihost.reachability import Refused, reach_within
-from course.cluster.multihost.which_task import Joining
+from course.cluster.task.task import TaskSettings
 from course.deadlines import HANDSHAKE_ANSWER, JOIN_AGAIN_EVERY
 
 
@@ -26,15 +26,15 @@ def versions() -> dict[str, str]:
     return installed
 
 
-async def request_handshake(me: Joining, first: bool, say: Callable[..., None]) -> None:
-    """Ask the scheduler whether `me` may join; wait for it at most `me.patience` seconds.
+async def request_handshake(me: TaskSettings, first: bool, say: Callable[..., None]) -> None:
+    """Ask the scheduler whether the task `me` may join; wait for it at most `me.patience` seconds.
 
     `first`: whether it is for the first time; then `say` gets a line when it has to wait for long. Raises Refused
     with the reason, OSError when there is no scheduler in time.
     """
 
     def waiting(reason):
-        say(f"{me.name} waits for the scheduler, {me.session_target}: {reason}. {me.advice}", flush=True)
+        say(f"{me.name} waits for the scheduler, {me.scheduler}: {reason}. {me.advice}", flush=True)
 
     deadline = time.monotonic() + me.patience
     connection = security(me.certificate).get_connection_args("worker")
@@ -54,17 +54,15 @@ async def request_handshake(me: Joining, first: bool, say: Callable[..., None]) 
 
 async def _answer_of_scheduler(me, connection):
     """Return None where the task may join, or why it is worth asking again; raise Refused where it isn't."""
-    async with rpc(me.session_target, connection_args=connection, timeout=HANDSHAKE_ANSWER) as scheduler:
+    async with rpc(me.scheduler, connection_args=connection, timeout=HANDSHAKE_ANSWER) as scheduler:
         theirs = (await scheduler.identity(n_workers=0)).get("course")
         if theirs is None:
             raise Refused(f"{me.scheduler_address} is a scheduler, but none that `python -m course task` started")
         try:
-            answer = await scheduler.handshake(name=me.name, address=me.address, versions=versions())
+            answer = await scheduler.handshake(name=me.name, address=f"{me.host}:{me.port}", versions=versions())
         except OSError:
             raise
-        except (
-            Exception
-        ) as error:  # Dask raises here whatever the scheduler raised there: another version's TypeError, …
+        except Exception as error:  # Dask: what the scheduler raised there, such as another version's TypeError
             other = other_versions(theirs["versions"], ("the scheduler", "this task"))
             raise Refused(other or f"the scheduler could not answer: {error}") from error
     if answer["refused"] and not answer["wait"]:

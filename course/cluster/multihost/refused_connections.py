@@ -1,4 +1,4 @@
-"""Tell, on the side that listens, who was refused and why: Dask's own line has only OpenSSL's word for it."""
+"""Print, on the side that listens, whose connection was refused and why: Dask's own line has only OpenSSL's word."""
 
 import logging
 import sys

@@ -20,7 +20,7 @@ from course.cluster.multihost.ports import check_free
 from course.cluster.multihost.reachability import Refused
 from course.cluster.multihost.refused_connections import refusals_told
 from course.cluster.multihost.task_scheduler import TaskScheduler
-from course.cluster.multihost.which_task import Joining, Member
+from course.cluster.multihost.which_task import Member
 from course.cluster.task.gpu_share import VARIABLE, share_gpus
 from course.cluster.task.loop_errors import watch_errors
 from course.cluster.task.task import TaskSettings, root, serve_task, simulated, stop_signal, stopped_before
@@ -78,39 +78,34 @@ async def _scheduler(me, say):
 async def _run_task(me, stop, say, ready):
     if gpu := share_gpus(me.spec, me.job, me.index):
         say(f"{me.name} has GPU {gpu} of this host ({VARIABLE})", flush=True)
-    host, _, port = me.address.rpartition(":")
     threads = max(1, CPU_COUNT // len(me.spec.tasks_beside(me.address)))
     with tempfile.TemporaryDirectory(prefix="course-task-", ignore_cleanup_errors=True) as scratch:
-        where = (me.name, me.session_target, host, int(port), threads, scratch)
-        reached = {"ports": me.ports, "routes": dict(me.routes.ways)}
-        settings = TaskSettings(*where, me.patience, me.certificate, me.simulated_gpus, **reached)
-        await join_again_and_again(me, settings, stop, say, ready)
+        await join_again_and_again(me.settings(threads, scratch), stop, say, ready)
 
 
 async def join_again_and_again(
-    me: Joining,
-    settings: TaskSettings,
+    me: TaskSettings,
     stop: asyncio.Event,
     say: Callable[..., None],
     ready: Callable[[Worker], None] | None = None,
 ) -> None:
-    """Be the task `me`, with `settings`, until `stop`. What runs here goes on while the task is away.
+    """Be the task with the settings `me` until `stop`. What runs here goes on while the task is away.
 
     Raises RuntimeError with a sentence when it can't join, at first or again, within its patience.
     """
 
     def joined(worker):
-        _LOG.info("%s has joined %s, listening at %s", me.name, me.session_target, worker.address)
-        say(f"{me.name} listens at {worker.address}; session target {me.session_target}", flush=True)
+        _LOG.info("%s has joined %s, listening at %s", me.name, me.scheduler, worker.address)
+        say(f"{me.name} listens at {worker.address}; session target {me.scheduler}", flush=True)
         if ready:
             ready(worker)
 
-    with simulated(settings):
-        join = partial(serve_task, settings, stop, joined)
+    with simulated(me):
+        join = partial(serve_task, me, stop, joined)
         for first in chain([True], repeat(False)):
             lost = await _joined_once(me, first, stop, say, join)
             if lost is None:
-                _LOG.info("%s leaves %s", me.name, me.session_target)
+                _LOG.info("%s leaves %s", me.name, me.scheduler)
                 return
             _LOG.info("%s %s; it tries for %g s to join again", me.name, lost, me.patience)
             say(f"{me.name} {lost}; it tries for {me.patience:g} s to join again", flush=True)
@@ -123,8 +118,8 @@ async def _joined_once(me, first, stop, say, join):
             return None
         return await join(alongside=send_heartbeats)
     except Refused as error:
-        raise RuntimeError(f"{me.name} cannot join {me.session_target}: {error}") from error
+        raise RuntimeError(f"{me.name} cannot join {me.scheduler}: {error}") from error
     except (OSError, TimeoutError, ValueError) as error:
         reason = root(error) or type(error).__name__
-        sentence = f"{me.name} did not join {me.session_target} within {me.patience:g} s: {reason}"
+        sentence = f"{me.name} did not join {me.scheduler} within {me.patience:g} s: {reason}"
         raise RuntimeError(f"{sentence}. Is the scheduler up, with the same certificate?") from error

@@ -1,46 +1,14 @@
 """Which task of a cluster started by hand this process is: a task, the scheduler, or both."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from course.cluster.certificates import Certificate
 from course.cluster.routes import Routes, found_at
 from course.cluster.spec import ClusterSpec
+from course.cluster.task.task import TaskSettings
 from course.deadlines import TASK_WAITS
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-
-
-class Joining(Protocol):
-    """What a task says of itself to join; `Member` says more of what has the same name."""
-
-    @property
-    def name(self) -> str:
-        """The task's name."""
-
-    @property
-    def address(self) -> str:
-        """Where it listens, `host:port`."""
-
-    @property
-    def scheduler_address(self) -> str:
-        """Where the scheduler listens, `host:port`."""
-
-    @property
-    def session_target(self) -> str:
-        """The scheduler's address, with its protocol."""
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """None for plain TCP."""
-
-    @property
-    def patience(self) -> float:
-        """Seconds to wait for the scheduler."""
-
-    @property
-    def advice(self) -> str:
-        """What to do where there is no scheduler, in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +80,21 @@ class Member:
         """`scheduler_address` with its protocol: `tls://host:port`, or `tcp://…` without a certificate."""
         return f"{'tcp' if self.certificate is None else 'tls'}://{self.scheduler_address}"
 
-    @property
-    def advice(self) -> str:
-        """What to do where there is no scheduler, in a sentence."""
+    def settings(self, threads: int, scratch: str) -> TaskSettings:
+        """Return what the task's process must know. `threads`: for PyTorch; `scratch`: the folder for spilled data."""
+        host, _, port = self.address.rpartition(":")
         starts_it = self.spec.scheduler_task or "the scheduler's task"
-        return f"Start {starts_it}"
+        return TaskSettings(
+            self.name,
+            self.session_target,
+            host,
+            int(port),
+            threads,
+            scratch,
+            self.patience,
+            self.certificate,
+            self.simulated_gpus,
+            ports=self.ports,
+            routes=dict(self.routes.ways),
+            advice=f"Start {starts_it}",
+        )

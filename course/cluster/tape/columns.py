@@ -5,8 +5,6 @@ from itertools import compress
 
 #: Seconds of one tick, in which a tape counts time: 4 bytes then last for five hours and a half.
 TICK = 1e-5
-
-
 #: Steps through all 32-bit numbers evenly: however many come in turn from however many processes, each keeps its part.
 _GOLDEN = 0x9E3779B1
 

@@ -1,4 +1,4 @@
-"""The part of a recorder that runs in each task: it notes what the process sends, and what its functions tell it."""
+"""The part of a recorder that runs in each task: it notes the transfers and what the task's functions note."""
 
 import asyncio
 import itertools
@@ -18,7 +18,7 @@ TAPE_FLUSHED_EVERY = 0.25
 
 
 class Notes:
-    """What the functions of this process tell a tape, until it is sent on; usable from any thread."""
+    """What the functions of this process note for a tape, until it is sent on; usable from any thread."""
 
     def __init__(self) -> None:
         self.bars: deque[tuple[str, float, float, int, int]] = deque()

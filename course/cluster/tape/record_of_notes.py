@@ -52,7 +52,7 @@ class _Joining:
         inside = defaultdict(list)
         for (lane, _), rows in self._notes.items():
             inside[lane] = sorted(inside[lane] + [start for start, *_ in rows])
-        self._place = {}  # of a told bar -> here
+        self._place = {}  # of a bar that the scheduler noted -> of its bar here
         for place, (lane, name, start, length, requested, ended) in enumerate([*notes["bars"], *notes["lost"]]):
             at = self._lane[lane]
             if bisect_right(inside[at], start + length) > bisect_right(inside[at], start - 1):
@@ -77,8 +77,7 @@ class _Joining:
         workers = [self._lane_of(task) for task in training.workers]
         rows, one_in = _thinned(training.rows, limit // (3 + len(servers)))
         self.one_in["notes"] = max(one_in, self.one_in.get("notes", 1))
-        bars = self._gradients(rows, workers, tick, training.zero)
-        late = _late(rows, bars, tick)
+        bars, late = self._gradients(rows, workers, tick, training.zero)
         by_step, last = defaultdict(list), {}  # step -> its bars; worker -> (step, tick of the answer)
         each = training.nbytes // max(1, len(servers))
         for (step, worker, _, arrived, applied), bar in zip(rows, bars, strict=True):
@@ -100,13 +99,18 @@ class _Joining:
             self._notes.pop((worker, GRADIENT), None)
 
     def _gradients(self, rows, workers, tick, zero):
-        """Return the bar of each row's gradient."""
-        answered, bars = {}, []
+        """Return the bar of each row's gradient, and by how many ticks the training's clock is behind the tasks'.
+
+        The driver set that clock by a shard's first answer, which took a moment to come; no answer comes before it is
+        sent, so it is behind by that much at least.
+        """
+        answered, bars, late = {}, [], 0
         for _, worker, version, arrived, applied in rows:
-            begun = answered.get(worker, tick(zero))
-            bars.append(self._gradient(workers[worker], version, begun, tick(arrived)))
+            bar = self._gradient(workers[worker], version, answered.get(worker, tick(zero)), tick(arrived))
+            late = max(late, answered.get(worker, bar.start) - bar.start)
             answered[worker] = tick(applied)
-        return bars
+            bars.append(bar)
+        return bars, late
 
     def _gradient(self, lane, version, begun, arrived):
         """Return the bar of a gradient: as its worker noted it, else from the answer before it to its arrival."""
@@ -194,18 +198,6 @@ def _thinned(rows, limit):
         one_in *= 2
         rows_left = [row for row in rows if is_kept(row[0], one_in)]
     return rows_left, one_in
-
-
-def _late(rows, bars, tick):
-    """Return by how many ticks the training's clock is behind the tasks', at least: no answer comes before it is sent.
-
-    The driver set that clock by a shard's first answer, which took a moment to come.
-    """
-    late, answered = 0, {}
-    for (_, worker, _, _, applied), bar in zip(rows, bars, strict=True):
-        late = max(late, answered.get(worker, bar.start) - bar.start)
-        answered[worker] = tick(applied)
-    return late
 
 
 def _runs(rows: list[tuple]) -> Iterator[list[tuple]]:

@@ -1,4 +1,4 @@
-"""Starts what notes on a cluster, hears what this process adds, and ends it: the engine behind `cluster.record()`."""
+"""Starts and ends recording in all processes of a cluster: the engine behind `cluster.record()`."""
 
 import asyncio
 import platform
@@ -42,13 +42,13 @@ class TrainingNotes(NamedTuple):
 
 
 class Recorder:
-    """Records the cluster that `client` is connected to, from its making to `stop`; at most `limit` rows of a kind.
+    """Records the cluster that `client` is connected to, from its making to `stop`; at most 5,000 rows of a kind.
 
     Raises TimeoutError when the processes don't answer, RuntimeError where the scheduler can't load this package.
     """
 
-    def __init__(self, client: Client, limit: int | None = None):
-        self._client, self._limit, self._name = client, limit or _LIMIT, f"course-tape-{uuid.uuid4().hex}"
+    def __init__(self, client: Client):
+        self._client, self._limit, self._name = client, _LIMIT, f"course-tape-{uuid.uuid4().hex}"
         self._sent: dict[str, tuple[float, int]] = {}
         self._trainings: list[TrainingNotes] = []
         self._events: list[tuple[float, str, str]] = []
@@ -115,7 +115,7 @@ async def _started(client, name, limit):
         await client.register_plugin(TapeOnWorker(name), name=name)
     except BaseException as error:
         with suppress(Exception):
-            await client.run_on_scheduler(_last_words, name, [])
+            await client.run_on_scheduler(_end_on_scheduler, name, [])
         if isinstance(error, ImportError):
             raise RuntimeError(
                 f"cluster.record(): a process of the cluster can't load this package ({error}). Install it there."
@@ -125,16 +125,16 @@ async def _started(client, name, limit):
 
 
 async def _ended(client, name, sent):
-    """Have all processes send what they have, and end; return what the scheduler was told, as plain data."""
+    """Have all processes send what they have, and end; return what the scheduler noted, as plain data."""
     with suppress(TimeoutError, OSError):  # a frozen task sends nothing; the others have by then
         await asyncio.wait_for(client.run(flush, name, on_error="ignore"), TAPE_ENDS / 3)
     with suppress(TimeoutError, OSError):
         await asyncio.wait_for(client.unregister_worker_plugin(name), TAPE_ENDS / 3)
-    return await client.run_on_scheduler(_last_words, name, sent)
+    return await client.run_on_scheduler(_end_on_scheduler, name, sent)
 
 
-def _last_words(name, sent, dask_scheduler=None):
-    """In the scheduler: end the plugin `name`, and return what it was told."""
+def _end_on_scheduler(name, sent, dask_scheduler=None):
+    """In the scheduler: end the plugin `name`, and return what it noted."""
     plugin = dask_scheduler.plugins.pop(name)
     plugin.end()
     return plugin.notes_taken(sent)

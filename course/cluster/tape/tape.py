@@ -1,4 +1,4 @@
-"""`with cluster.record() as tape:` and what one does with a tape: look, ask what if, replay, store, export."""
+"""`with cluster.record() as tape:`, and a tape's methods: a table, "what if", storing and export."""
 
 import warnings
 from pathlib import Path

@@ -12,15 +12,13 @@ from distributed.client import AllExit
 REFUSAL_IS_REPEATED = 10.0
 #: A process that has no file left for a connection pauses so long before it tries again, all that it does with it.
 LOOP_PAUSES = 0.05
-
-
 _NOTHING_LEFT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _LOG = logging.getLogger(__name__)
-_told_at: dict[int, float] = {}  # an error's number -> when it was said last
+_logged_at: dict[int, float] = {}  # an error's number -> when it was logged last
 
 
 def watch_errors() -> None:
-    """Have the running event loop tell in a line, and pause, when it can't take a connection, and then go on.
+    """Have the running event loop print a line and pause when it can't take a connection, and then go on.
 
     Tornado tries to accept, fails and tries again, thousands of times a second, each with a traceback.
     """
@@ -35,8 +33,8 @@ def _handle(loop, context):
         loop.default_exception_handler(context)
         return
     now = time.monotonic()
-    if now - _told_at.get(error.errno, -REFUSAL_IS_REPEATED) >= REFUSAL_IS_REPEATED:
-        _told_at[error.errno] = now
+    if now - _logged_at.get(error.errno, -REFUSAL_IS_REPEATED) >= REFUSAL_IS_REPEATED:
+        _logged_at[error.errno] = now
         advice = "It tries again; `ulimit -n` says how many files it may open."
         _LOG.info("this process can't take a connection: %s", error)
         print(f"this process can't take a connection: {error}. {advice}", file=sys.stderr, flush=True)

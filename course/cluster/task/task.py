@@ -37,13 +37,14 @@ _SETTINGS = {"distributed.worker.profile.enabled": False, "distributed.admin.tic
 class TaskSettings:
     """Everything that a task's process must know; plain data, sent to it as JSON.
 
-    `scheduler`: its address; `host`, `port`: where to listen (0: any port; "4000:4100": one of these); `threads`: for
-    PyTorch's operations inside one function; `scratch`: the folder for spilled data; `patience`: seconds to find the
-    scheduler in; `certificate`: None for plain TCP; `simulated_gpus`: count and model of the GPUs to simulate, None for
-    none; `memory`: bytes that it may use, None for a share of the machine's. `ports`: where its functions may listen,
-    as "4000:4100"; None: where it may itself, if that is such a range, else anywhere. `routes`: of `Routes`. For a
-    process that `local_cluster` starts, `log`: the file for what it prints; `path`, `folder`, `environment`: where
-    Python looks for modules, for files, and its environment, as in the owner's process.
+    - `scheduler`: its address; `host`, `port`: where to listen (0: any port; "4000:4100": one of these); `threads`: for
+      PyTorch's operations inside one function; `scratch`: the folder for spilled data; `patience`: seconds to find the
+      scheduler in; `certificate`: None for plain TCP; `simulated_gpus`: their count and model, None for none;
+      `memory`: bytes that it may use, None for a share of the machine's.
+    - `ports`: where its functions may listen, as "4000:4100"; None: where it may itself, if that is such a range, else
+      anywhere. `routes`: of `Routes`. `advice`: what to do where there is no scheduler, in a sentence.
+    - For a process that `local_cluster` starts, `log`: the file for what it prints; `path`, `folder`, `environment`:
+      where Python looks for modules, for files, and its environment, as in the owner's process.
     """
 
     name: str
@@ -62,6 +63,12 @@ class TaskSettings:
     memory: int | None = None
     ports: str | None = None
     routes: dict[str, str] = field(default_factory=dict)
+    advice: str = ""
+
+    @property
+    def scheduler_address(self) -> str:
+        """Where the scheduler listens, `host:port`."""
+        return self.scheduler.partition("://")[2]
 
 
 def task_settings(data: dict[str, Any]) -> TaskSettings:

@@ -32,7 +32,7 @@ from course.deploy.launcher import DeployError
 from course.deploy.ledger import Entry
 from course.deploy.lost_tasks import DEPLOYED_LOOKS_EVERY
 
-#: The process that ends what a killed client left, of any kind, has so long.
+#: Seconds for the process that ends what a killed client left, of any kind.
 LEFTOVER_ENDS = 200.0
 
 _LOG = logging.getLogger(__name__)

@@ -1,18 +1,8 @@
 """The interface of one of Dask's deployers to the rest of this room: its options, its start, its certain end."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-
-@dataclass(frozen=True)
-class CloudOptions:
-    """The options of a system, plain data; each system has a class of its own that adds fields and checks them.
-
-    `check` raises TypeError or ValueError that names the option, its value, what is legal and the next step.
-    """
-
-    def check(self) -> None:
-        """Raise where an option can't be right, before anything is asked of anyone."""
+from course.deploy.clouds.cloud_options import CloudOptions
 
 
 class Deployer(Protocol):

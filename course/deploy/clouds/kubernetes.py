@@ -9,13 +9,12 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, ClassVar
 
 from course.cluster.certificates import new_certificate, security
-from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CLOUD_CLUSTER_ENDS
-from course.deploy.clouds.deployer import CloudOptions
+from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CLOUD_CLUSTER_ENDS, CloudOptions
 from course.deploy.clouds.kubernetes_resource import API, COMM, KubernetesOptions, dask_cluster, secret
 from course.deploy.launcher import DeployError
 from course.deploy.lost_tasks import SLOW_JOIN_IS_TOLD
 
-#: Dask's operator has so long to take up a resource; where it runs, a second is enough.
+#: Seconds for Dask's operator to take up a resource; where it runs, one is enough.
 OPERATOR_ANSWERS = 30.0
 
 _EVERY = 0.5  # seconds between two looks
@@ -29,7 +28,7 @@ _HOPELESS = (
 )
 _INSTALL = (
     "install Dask's operator: `helm install --repo https://helm.dask.org --create-namespace -n dask-operator "
-    "--generate-name dask-kubernetes-operator`, or ask who runs the cluster to"
+    "--generate-name dask-kubernetes-operator`, or ask whoever runs the cluster to"
 )
 
 
@@ -56,17 +55,17 @@ class KubernetesDeployer:
     async def prepare(self) -> None:
         """Send both resources for a check alone (`dryRun`): the API judges rights, namespace and schema."""
         import httpx
-        import kr8s
+        import kr8s.asyncio
 
-        where = _where(self._options)
-        async with _asking(where):
-            self._api = await _connected(where)
+        own = self._options
+        async with _asking():
+            self._api = await kr8s.asyncio.api(namespace=own.namespace, context=own.context, kubeconfig=own.kubeconfig)
             try:
                 await self._post("daskclusters", self._resource, API, dryRun="All")
                 await self._post("secrets", secret(self._name, self._certificate, self._options), dryRun="All")
             except (kr8s.ServerError, httpx.HTTPStatusError) as error:
                 if _status(error) == 404 and 'namespaces "' not in str(error):
-                    raise DeployError(f"Kubernetes at {_server(self._api)} has no DaskCluster: {_INSTALL}") from None
+                    raise DeployError(f"Kubernetes at {self._api.auth.server} has no DaskCluster: {_INSTALL}") from None
                 raise
 
     def leftover(self) -> dict[str, Any] | None:
@@ -79,7 +78,7 @@ class KubernetesDeployer:
 
     async def open(self) -> None:
         """Create the resource and what it owns, the key; when its scheduler is ready, open a way to it."""
-        async with _asking(_where(self._options)):
+        async with _asking():
             self._created, self._since = True, time.monotonic()
             resource = await self._post("daskclusters", self._resource, API)
             uid = resource["metadata"]["uid"]  # its pods wait for the key
@@ -102,7 +101,7 @@ class KubernetesDeployer:
             return f"tls://{self._name}-scheduler.{self._api.namespace}:{COMM}"
         from kr8s.asyncio.objects import Pod
 
-        async with _asking(_where(self._options)):
+        async with _asking():
             scheduler = await Pod(pod, namespace=self._api.namespace, api=self._api)
             port = await self._opened.enter_async_context(scheduler.portforward(COMM, local_port="auto"))
         return f"tls://127.0.0.1:{port}"
@@ -138,21 +137,22 @@ class KubernetesDeployer:
                 await self._opened.aclose()
         try:
             if self._created:
-                await _delete(self._api, self._name, _where(self._options))
+                await _delete(self._api, self._name)
                 self._created = False
         finally:
-            await _hung_up(self._api)
+            await _hang_up(self._api)
 
     @staticmethod
     async def end(leftover: dict[str, Any]) -> None:
         """Delete the resource that a killed client left."""
-        where = leftover["where"]
-        async with _asking(where):
-            api = await _connected(where)
+        import kr8s.asyncio
+
+        async with _asking():
+            api = await kr8s.asyncio.api(**leftover["where"])
         try:
-            await _delete(api, leftover["name"], where)
+            await _delete(api, leftover["name"])
         finally:
-            await _hung_up(api)
+            await _hang_up(api)
 
     async def _post(self, url, body, version="v1", **parameters):
         own = {"version": version, "namespace": self._api.namespace, "url": url}
@@ -169,42 +169,28 @@ class KubernetesDeployer:
         return (await self._answer("pods", params={"labelSelector": chosen})).json()["items"] if self._api else []
 
     async def _answer(self, url, version="v1", **more):
-        async with (
-            _asking(_where(self._options)),
-            self._api.call_api("GET", version=version, namespace=self._api.namespace, url=url, **more) as answer,
-        ):
+        where = {"version": version, "namespace": self._api.namespace, "url": url}
+        async with _asking(), self._api.call_api("GET", **where, **more) as answer:
             return answer
 
 
-def _where(options):
-    return {"kubeconfig": options.kubeconfig, "context": options.context, "namespace": options.namespace}
-
-
-async def _connected(where):
-    import kr8s.asyncio
-
-    return await kr8s.asyncio.api(**where)
-
-
-async def _hung_up(api):
+async def _hang_up(api):
     """Close the connection to the API, which kr8s itself would leave open; it opens again when something is asked."""
     if api._session:
         await api._session.aclose()
 
 
-async def _delete(api, name, where):
-    at = {"version": API, "namespace": api.namespace, "url": f"daskclusters/{name}"}
-    async with _asking(where, CLOUD_CLUSTER_ENDS):
-        for method in ("DELETE", "GET"):
-            while True:
-                async with api.call_api(method, raise_for_status=False, **at) as answer:
-                    pass
-                if answer.status_code == 404:
-                    return
-                if method == "DELETE":
-                    answer.raise_for_status()
-                    break
-                await asyncio.sleep(_EVERY)
+async def _delete(api, name):
+    where = {"version": API, "namespace": api.namespace, "url": f"daskclusters/{name}", "raise_for_status": False}
+    async with _asking(CLOUD_CLUSTER_ENDS):
+        async with api.call_api("DELETE", **where) as answer:
+            pass
+        if answer.status_code != 404:
+            answer.raise_for_status()
+        while answer.status_code != 404:
+            await asyncio.sleep(_EVERY)
+            async with api.call_api("GET", **where) as answer:
+                pass
 
 
 def _is_ready(pod):
@@ -225,16 +211,12 @@ def _why_not(pod):
     return None
 
 
-def _server(api):
-    return api.auth.server or "its address"
-
-
 def _status(error):
     return getattr(getattr(error, "response", None), "status_code", None)
 
 
 @asynccontextmanager
-async def _asking(where: dict[str, Any], seconds: float | None = None) -> AsyncIterator[None]:
+async def _asking(seconds: float | None = None) -> AsyncIterator[None]:
     """Within the `async with`, whatever goes wrong with the API is a DeployError with the next step."""
     import httpx
     import kr8s

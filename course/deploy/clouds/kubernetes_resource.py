@@ -3,14 +3,14 @@
 import base64
 import json
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from course.cluster.certificates import Certificate
-from course.deploy.clouds.cloud_options import wrong
-from course.deploy.clouds.deployer import CloudOptions
-from course.deploy.clouds.kubernetes_checks import cores, dns_label, image, label, memory, quantity, variable
+from course.deploy.clouds.cloud_options import CloudOptions, wrong
+from course.deploy.clouds.kubernetes_checks import DNS_LABEL, PAIRS, cores, memory, quantity
 from course.deploy.options import DEPLOYED_IDLE
 
 API = "kubernetes.dask.org/v1"
@@ -47,30 +47,27 @@ class KubernetesOptions(CloudOptions):
     idle: int = int(DEPLOYED_IDLE)
 
     def check(self) -> None:
-        """Raise ValueError where Kubernetes would refuse an option, or take it for something else."""
-        if not self.image:
-            raise ValueError(wrong("image", self.image, "give the image that has the course, by its name and tag"))
-        checks: list[tuple[str, Callable]] = [("image", image), ("memory", memory)]
-        for name, check in checks + ([("namespace", dns_label)] if self.namespace is not None else []):
-            _checked(name, getattr(self, name), check, getattr(self, name))
-        _checked("cores", self.cores, cores, str(self.cores))
-        _checked("gpus", self.gpus, quantity, str(self.gpus))
-        for option, check in (("environment", variable), ("labels", label)):
-            if not isinstance(getattr(self, option), Mapping):
-                raise TypeError(wrong(option, getattr(self, option), "give a dictionary of texts"))
-            for key, value in getattr(self, option).items():
-                _checked(option, getattr(self, option), check, key, value)
+        """Raise ValueError or TypeError where Kubernetes would refuse an option, or take it for something else."""
+        self.check_image()
+        if self.namespace is not None:
+            self.text("namespace", DNS_LABEL, "a name has up to 63 of a-z, 0-9 and '-', not at its ends (RFC 1123)")
+        for name, check in (("memory", memory), ("cores", cores), ("gpus", quantity)):
+            value = getattr(self, name)
+            try:
+                check(value if name == "memory" else str(value))
+            except ValueError as error:
+                raise ValueError(wrong(name, value, str(error))) from None
+        for name, (key_pattern, value_pattern, legal) in PAIRS.items():
+            pairs = getattr(self, name)
+            if not isinstance(pairs, Mapping):
+                raise TypeError(wrong(name, pairs, "give a dictionary of texts"))
+            for key, value in pairs.items():
+                texts = isinstance(key, str) and isinstance(value, str)
+                if not texts or not re.fullmatch(key_pattern, key) or not re.fullmatch(value_pattern, value):
+                    raise ValueError(wrong(name, {key: value}, legal))
         if isinstance(self.idle, bool) or not isinstance(self.idle, int) or self.idle < 60:
-            raise ValueError(
-                wrong("idle", self.idle, "give whole seconds, 60 or more: the operator looks twice a minute")
-            )
-
-
-def _checked(option, value, check, *parts):
-    try:
-        check(*parts)
-    except ValueError as error:
-        raise ValueError(wrong(option, value, str(error))) from None
+            legal = "give whole seconds, 60 or more: the operator looks twice a minute"
+            raise ValueError(wrong("idle", self.idle, legal))
 
 
 def dask_cluster(name: str, workers: int, options: KubernetesOptions) -> dict[str, Any]:
@@ -103,7 +100,7 @@ def secret(name: str, certificate: Certificate, options: KubernetesOptions, uid:
 
     `uid`: of the DaskCluster that it belongs to, with which Kubernetes deletes it; None for a look alone.
     """
-    metadata: dict[str, Any] = {"name": _secret_name(name), "labels": _labels(options)}
+    metadata: dict[str, Any] = {"name": f"{name}-tls", "labels": _labels(options)}
     if uid:
         metadata["ownerReferences"] = [{"apiVersion": API, "kind": "DaskCluster", "name": name, "uid": uid}]
     files = {"tls.crt": certificate.certificate, "tls.key": certificate.key}
@@ -115,10 +112,6 @@ def secret(name: str, certificate: Certificate, options: KubernetesOptions, uid:
         "immutable": True,
         "data": {file: base64.b64encode(text.encode()).decode() for file, text in files.items()},
     }
-
-
-def _secret_name(name):
-    return f"{name}-tls"
 
 
 def _labels(options):
@@ -142,7 +135,7 @@ def _pod(role, cluster, command, image, requests, environment, listening=None):
     }
     return {
         "containers": [container | (listening or {})],
-        "volumes": [{"name": "tls", "secret": {"secretName": _secret_name(cluster), "defaultMode": _FOR_THE_USER}}],
+        "volumes": [{"name": "tls", "secret": {"secretName": f"{cluster}-tls", "defaultMode": _FOR_THE_USER}}],
         "automountServiceAccountToken": False,  # a pod that computes has nothing to ask of the API
         "securityContext": {
             "runAsNonRoot": True,

@@ -64,7 +64,7 @@ def _of_worker(hit, events, pause, applied):
     if noticed is None:
         return Aftermath(hit.task, hit.what, hit.seconds, None, None, pause, 0)
     joined = _first(events, ("worker joined",), hit.task)
-    # after the loss of a parameter server all workers join anew, which is told of none of them
+    # after the loss of a parameter server all workers join anew, without an event for any of them
     signs = [*([joined.seconds] if joined else []), *applied[applied > noticed.seconds].tolist()]
     back = min(signs) - hit.seconds if signs else None
     return Aftermath(hit.task, hit.what, hit.seconds, noticed.seconds - hit.seconds, back, pause, 0)

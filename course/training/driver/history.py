@@ -1,4 +1,4 @@
-"""What the driver knows while shards come and go: records on one clock, parameters and snapshots."""
+"""The driver's data while shards come and go: records on one clock, parameters and snapshots."""
 
 import time
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class History:
 
     @contextmanager
     def of(self, client: ShardClient) -> Iterator[None]:
-        """Within the `with`, read from the client's shards; afterwards, what was known last is what there is."""
+        """Within the `with`, read from the client's shards; afterwards the last values read are returned."""
         self._client = client
         try:
             yield

@@ -69,7 +69,7 @@ def train_in_turns(
 
 
 def _train(session, rule, sent, history, line):
-    """Take turns until the limit or a stop request; `sent` and `history` are filled, `line` is told."""
+    """Take turns until the limit or a stop request; fills `sent` and `history`, and shows progress on `line`."""
     store, workers, seed = rule.store, session.settings["workers"], session.settings["seed"]
     pulled = {worker: store.pull() for worker in range(workers)}  # what each pulled after its last push
     for worker in itertools.cycle(range(workers)):

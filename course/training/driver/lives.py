@@ -1,4 +1,4 @@
-"""What each process did from when to when in a training that was hit: works, waits, frozen, dead."""
+"""When each process of a training that was hit worked, waited, was frozen or was dead."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,6 +1,6 @@
-"""A training to practise failures on: it runs for some seconds, tasks are killed or frozen, and it records what it saw.
+"""A training to practise failures on: it runs for some seconds while tasks are killed or frozen.
 
-What training itself tells its hooks is recorded beside what was done to it, on one clock.
+Its record has the events that hooks get, and the actions on its tasks, on one clock.
 """
 
 import tempfile
@@ -33,7 +33,7 @@ _LOOK = 0.05  # seconds between two looks at the plan
 
 @dataclass
 class RehearsalRecord:
-    """What is known of a training: applied gradients (undone ones too), events in order, and why it ended ("" yet)."""
+    """Applied gradients (undone ones too), events in order, and why the training ended ("" while it runs)."""
 
     rows: list = field(default_factory=list)
     events: list = field(default_factory=list)
@@ -45,7 +45,7 @@ class RehearsalRecord:
         return np.array(self.rows[:], dtype=RECORD)
 
     def add(self, event: Event) -> None:
-        """Add an `Event`, which may be told a moment late, at its place."""
+        """Add an `Event`, which may come a moment late, at its place."""
         self.events = sorted([*self.events, event], key=lambda event: event.seconds)
 
 

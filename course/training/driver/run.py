@@ -1,7 +1,7 @@
 """What happens when a parameter server dies: one call of `train`, over as many incarnations as it takes.
 
 A lost ps task costs the updates since the last checkpoint: the next incarnation starts there, on ps tasks that answer.
-One that is told to end, as a batch system does before it kills, costs none: it is asked for all that it has.
+One that gets notice, as a batch system gives before it kills, costs none: the driver takes a snapshot first.
 """
 
 import dataclasses
@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from course.cluster.tape.recorder import TrainingNotes
 from course.training.checkpoint.folder_lock import LockedCheckpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
-from course.training.driver.on_tape import note_training
 from course.training.driver.worker_pool import WorkerPool
 from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
 from course.training.hooks.progress import late_line
@@ -28,7 +28,7 @@ TRIES = 5  # incarnations in a row that get no further than one before them, aft
 
 
 class Run:
-    """The training of a plan by `pool` (see `WorkerPool`), told to `hooks`.
+    """The training of a plan by `pool` (see `WorkerPool`), reported to `hooks`.
 
     `start`: the `Snapshot` to go on from, None for the problem's first parameters.
     """
@@ -54,7 +54,8 @@ class Run:
                     except ShardLost as lost:
                         self._recover(lost)
             finally:
-                note_training(self._pool, self._history, self._session.events)
+                if (recorder := self._pool.cluster.recorder) is not None:
+                    recorder.trained(self._notes())
 
     def _live(self, settings):
         """One incarnation: open the shards, have the workers work, follow them to the end of training or of a shard."""
@@ -126,7 +127,7 @@ class Run:
         self._session.step = self._history.version
 
     def _newest(self):
-        """Return the newest checkpoint of this training; None where it has none, whatever else lies in the folder."""
+        """Return the newest checkpoint of this training, None where it has none; those of others don't count."""
         if self._first is None:
             return self._start  # lost before the first save: begin as before
         newest = self._checkpoints.latest()
@@ -157,6 +158,17 @@ class Run:
         )
         session.step = self._history.version
         return session
+
+    def _notes(self):
+        """Return the updates and events for the cluster's tape; those that the loss of a ps undid are left out."""
+        plan, zero = self._plan, time.time() - self._history.elapsed()  # a history counts from the training's start
+        updates = [
+            (step, worker, version, zero + arrived, zero + applied)
+            for step, worker, version, _, arrived, applied in self._history.records.tolist()
+        ]
+        events = [(zero + event.seconds, event.what, event.task, event.reason) for event in self._session.events]
+        nbytes = sum(value.nbytes for value in plan.problem.initial().values())
+        return TrainingNotes(plan.ps, plan.workers, zero, nbytes, updates, events)
 
     def _result(self, status, parameters):
         by_worker = ("dropped", "lost", "sent", "acknowledged", "applied")

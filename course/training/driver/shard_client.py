@@ -68,8 +68,8 @@ class ShardClient:
     def poll(self, since: int, events: int = 0, wait: float = 0.0) -> tuple[dict[str, Any], numpy.ndarray]:
         """Return (status, records from number `since` on): a dict, and an array of `RECORD`.
 
-        `events`: the number of the first of `status["events"]` wanted. `wait`: the seconds after which they are told,
-        at once where training has ended. Raises ShardLost.
+        `events`: the number of the first of `status["events"]` wanted. `wait`: seconds until the answer, which
+        comes at once where training has ended. Raises ShardLost.
         """
         with held_back():
             if time.monotonic() - self._followers_polled > FOLLOWERS_POLLED_EVERY:

@@ -54,7 +54,7 @@ def train(
       anew, and its checkpoints push the older ones out. Where there are some and none can be read: CheckpointError.
     - `placement`: how parameters are spread over the ps tasks, "by_size" or "round_robin".
     - `device`: what each worker computes on, `"/gpu:0"` of its own task, real or simulated; its CPU by default. The
-      parameters and the batch are there when `loss` is called. The result's `devices` tells which they were.
+      parameters and the batch are there when `loss` is called. The result's `devices` lists them.
     - `routes`: worker's number -> a function from the (host, port) of a shard to the one that this worker connects to:
       of a tunnel, a forwarded port, a slow line (`course.distance.Link.to`). The others connect straight.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import torch
 
 from course.training.problems.problem import MakeOptimizer, Problem, missing_methods, shown
-from course.training.records import NonFiniteError, Route, ShardAddresses, TrainingSettings
+from course.training.records import NonFiniteError, Route, TrainingSettings
 from course.training.server.rules import make_rule
 from course.training.server.store import ParameterServer
 from course.training.worker.device import checked_device
@@ -18,7 +18,7 @@ PLACEMENTS = ("by_size", "round_robin")
 class TrainingPlan:
     """The arguments of `train`, checked: ValueError for a wrong one.
 
-    `optimizer`: from a list of tensors to a `torch.optim` optimiser. `settings`: what every shard is told. `ps` and
+    `optimizer`: from a list of tensors to a `torch.optim` optimiser. `settings`: what every shard gets. `ps` and
     `workers`: tasks' names, see `participants`. `device`: what each worker computes on, None for its CPU.
     `routes`: worker's number -> the `Route` by which it reaches the shards, where that is not straight.
     """
@@ -45,10 +45,6 @@ class TrainingPlan:
             )
         make_rule(self.settings, None)
         ParameterServer(self.problem.initial(), self.optimizer)  # raises what it raises for one that it can't keep
-
-    def routed(self, addresses: ShardAddresses, worker: int) -> ShardAddresses:
-        """Return the `addresses` of the shards as this worker finds them."""
-        return addresses.by(self.routes.get(worker))
 
 
 def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -14,20 +14,20 @@ from course.deadlines import SOON_EVERY
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of, open_shards
 from course.training.driver.training_plan import TrainingPlan
-from course.training.records import Route, ShardAddresses, TrainingError, TrainingSettings, in_words
+from course.training.records import Route, ShardAddresses, TrainingError, TrainingSettings, why_unread
 from course.training.transport.wire import WIRE_SILENCE
 from course.training.worker.device import found_in
 from course.training.worker.worker_loop import run_worker
 
 #: For a ps task to say that it is there; its event loop does nothing else.
 PS_ANSWER = 0.7
-#: … and for one that is found by a route: TLS, Dask's greeting and the question take six ways, of 0.1 s and more.
+#: For a ps task behind a route to do so: TLS, Dask's greeting and the question take six ways, of 0.1 s and more.
 FAR_PS_ANSWER = 1.5
-#: The successor of a lost ps task is waited for so long, while others could take its part.
+#: For the successor of a lost ps task to come, while others could take its part.
 LOST_PS_SUCCESSOR = 2.0
-#: … and so long when no ps task is left at all.
+#: For any ps task to come when none is left.
 ANY_PS_COMES = 30.0
-#: A worker's loop that ended while training goes on is sent again after so long: training may just have ended.
+#: Before a worker's loop that ended is sent again: the training may just have ended too.
 LOOP_SENT_AGAIN = 1.0
 
 if TYPE_CHECKING:
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _LAST_LINES = 10  # of a lost task's output: a traceback's end, or a word or two
-_UNREAD = (
-    " A task imports the module that a problem is defined in: start it in its folder, or install the module there."
-)
 _LOOK_EVERY = 0.05  # seconds between two questions to ps tasks that are not all there
 
 
@@ -137,14 +134,13 @@ class WorkerPool:
                         before.release()
 
     def _raise_what_failed(self, worker, loop):
-        """Raise TrainingError where a loop could not begin; what ends one later, shard 0 is told and tells."""
+        """Raise TrainingError where a loop could not begin; shard 0 reports what ends one later."""
         from distributed import KilledWorker
 
         if loop is None or loop.status != "error" or isinstance(error := loop.exception(), KilledWorker):
             return
         cause = root(error)  # Dask's own words for what a task couldn't read are longer, and don't say it
-        unread = _UNREAD if isinstance(cause, (ImportError, AttributeError)) else ""
-        raise TrainingError(f"{self.plan.workers[worker]} can't work: {in_words(cause)}.{unread}") from error
+        raise TrainingError(f"{self.plan.workers[worker]} can't work: {why_unread(cause)}") from error
 
     def last_output(self, worker: int) -> str:
         """Return what the task of this worker printed last, as a sentence; of a task started by hand, where that is."""
@@ -160,7 +156,7 @@ class WorkerPool:
 
     def _send(self, worker):
         with self.cluster.at(self.plan.workers[worker]):
-            addresses = self.plan.routed(self._addresses, worker)
+            addresses = self._addresses.by(self.plan.routes.get(worker))
             arguments = (self.plan.problem, worker, addresses, self.plan.settings.seed, self.plan.device)
             self._loops[worker] = self.cluster.client.submit(_run_worker_aside, *arguments, pure=False)
 

@@ -47,8 +47,8 @@ _LOG = logging.getLogger(__name__)
 class Session:
     """What a hook sees of the training.
 
-    - `.step`: the last one told (smaller again after a lost parameter server was restored); `.limit`: the number of
-      updates after which the store stops by itself, which `begin` may lower.
+    - `.step`: the last one that hooks got (smaller again after a lost parameter server was restored). `.limit`: after
+      so many updates the store stops by itself; `begin` may lower it.
     - `.problem`, `.cluster` (None in turns), `.settings` (name to value: mode, workers, optimizer, seed, …),
       `.checkpoints` (a `Checkpoints`, or None), `.events` (list of `Event`), `.seconds()` since training began.
     """
@@ -91,7 +91,7 @@ class Session:
     def save(self, reason: str = "") -> Path | None:
         """Write a checkpoint and return its path; None, with a warning, when the disk refuses: training goes on.
 
-        None too where there is no `checkpoint_dir`. What is there already is not written again.
+        None too where there is no `checkpoint_dir`. A version that is saved already is not written again.
         """
         if self.checkpoints is None:
             return None
@@ -150,11 +150,11 @@ class Session:
 
 
 class Hook:
-    """Does nothing: override what you need. Steps are told in order, in the process and thread that called `train`.
+    """Does nothing: override what you need. Steps come in order, in the process and thread that called `train`.
 
-    Over a cluster the workers don't wait for hooks, so a step is told a moment after it was applied, and a stop asked
+    Over a cluster the workers don't wait for hooks, so a step comes a moment after it was applied, and a stop asked
     for in `after_run` takes effect some steps later. `StopAtStep` is exact: the store itself counts. An exception in a
-    hook ends the training; every hook that has begun is told the end, and what could be saved is.
+    hook ends the training; the `end` of every hook that has begun is called, and the last state is saved.
     """
 
     #: Whether it shows how training gets on; where no hook does, training itself says so after two seconds.
@@ -164,7 +164,7 @@ class Hook:
         """Called once, before any worker starts."""
 
     def before_run(self, session: Session) -> Fetches | None:
-        """Called before each step is told; `session.step` is the one before. What it returns is fetched.
+        """Called before each step; `session.step` is the one before. What it returns is fetched.
 
         A parameter's name, "version", a function of the parameters, or a list or a dict of these; None for nothing.
         """
@@ -190,7 +190,7 @@ class Hook:
         """Called when training is over and its last parameters are there, before any hook's `end`."""
 
     def end(self, session: Session) -> None:
-        """Called once at the end, whatever happened: after an error or an interrupt too."""
+        """Called once at the end, after an error or an interrupt too."""
 
 
 class StopAtStep(Hook):
@@ -221,7 +221,7 @@ class StopOnNaN(Hook):
 
 @contextmanager
 def begun(session: Session, hooks: Sequence[Hook]) -> Iterator[None]:
-    """Within the `with`, every hook has begun; afterwards each that was asked to begin has ended, whatever happened.
+    """Within the `with`, every hook has begun; afterwards the `end` of each whose `begin` was called has been called.
 
     Ends come in reverse order. The first exception is raised; those that come after it stand in its notes.
     """

@@ -15,7 +15,7 @@ class SaveCheckpoint(Hook):
     """Save every `seconds`, or every `steps` updates (exactly one of them), in the folder `train(checkpoint_dir=…)`.
 
     `train` itself saves at the start and at the end. Parameter servers stop for one copy in memory; the writing is
-    done here, and workers don't wait for it. Over a cluster the newest version is saved, a little past the step told.
+    done here, and workers don't wait for it. Over a cluster the newest version is saved, a little past the hook's step.
     """
 
     def __init__(self, seconds: float | None = None, steps: int | None = None):
@@ -115,7 +115,7 @@ class _Multiples:
         self._every, self._last = every, None
 
     def another(self, step):
-        # the first step told, or the first one after a restart from a checkpoint, may be any number
+        # the first step, or the first one after a restart from a checkpoint, may be any number
         before = step - 1 if self._last is None or step < self._last else self._last
         self._last = step
         return step // self._every > before // self._every

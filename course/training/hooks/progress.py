@@ -21,7 +21,7 @@ def late_line(hooks: Sequence[Hook]) -> LateLine:
 class StepRate(Hook):
     """Measure updates a second, over every `every` updates: `.rates` is a list of (step, updates a second).
 
-    By the times at which the store applied them, so hooks that are told later don't blur it.
+    It counts by the times at which the store applied them, so hooks that run later don't blur it.
     """
 
     def __init__(self, every: int = 100):
@@ -96,7 +96,7 @@ class ShowProgress(Hook):
 class SayProgress(ShowProgress):
     """Say a line, as `ShowProgress` shows it, to `say`, every two seconds and later on more rarely.
 
-    Also who joined, what a validation finds, and whatever happens. Lines stay: in a terminal, and in a file.
+    Also who joined, what a validation finds, and every event. Lines stay: in a terminal, and in a file.
     """
 
     def __init__(self, say: Callable[[str], None]):

@@ -1,4 +1,4 @@
-"""`Watch`: what there is to see of a training while it runs, in a memory that does not grow with it."""
+"""`Watch`: the data for a picture of a training while it runs, in a memory that does not grow with it."""
 
 import time
 from collections import Counter, deque

@@ -118,7 +118,7 @@ class ChiefPool(WorkerPool):
 
 @contextmanager
 def _lost_as_deposed():
-    """Without its scheduler a process is no chief, whatever it was in the middle of: another may be soon."""
+    """Raise Deposed where the scheduler is lost within the `with`: another process may be chief soon."""
     try:
         yield
     except (SchedulerLost, CancelledError) as error:  # Dask cancels what waits for a scheduler that is lost

@@ -1,4 +1,4 @@
-"""How a role ends on SIGTERM: politely, and within a stated time whatever it is in the middle of."""
+"""How a role ends on SIGTERM: politely, and within a stated time even in the middle of its work."""
 
 import logging
 import os
@@ -11,7 +11,7 @@ from typing import Any
 
 from course.signals import end_process, taken
 
-#: A role that gets SIGTERM is gone after so long, whatever it was in the middle of: checkpoints are whole or not there.
+#: For a role that gets SIGTERM to end, even in the middle of its work: checkpoints are whole or absent.
 ROLE_LEAVES = 2.5
 
 _LOGS_OF_CONNECTIONS = ("distributed", "tornado", "asyncio")  # their loggers; the course's own are left alone

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, security
@@ -40,7 +41,7 @@ _LOG = logging.getLogger(__name__)
 class Role:
     """Which part of which training a process has: task `index` of `job` ("ps" or "worker") of `spec`.
 
-    `plan`: None for a ps, which is told all it needs. `certificate`: None for plain TCP. `patience`: seconds to wait
+    `plan`: None for a ps, whose shards the chief opens. `certificate`: None for plain TCP. `patience`: seconds to wait
     for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `resume`: as for `train`,
     used where this process is the chief. `simulated_gpus`: count and model of those that the task has, None for none.
     `routes`: how this process finds the scheduler, ps tasks and shards. `ports`: where its own shards may listen, as
@@ -80,14 +81,17 @@ def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | No
     """
     # a loop in mid-gradient is waited for where Python ends, so not on SIGTERM
     with ExitStack() as at_end, leaving_on_sigterm(say) as say, ExitStack() as held:
-        part = at_end.enter_context(closing(_Worker(role, outcome, say))) if role.job == "worker" else _Ps(role)
+        if role.job == "worker":
+            play = at_end.enter_context(closing(_Worker(role, outcome, say))).play
+        else:
+            play = partial(_play_ps, role)
         membership, last = held.enter_context(joined(_member(role), say)), None
         while True:
             with _connected(role, membership) as cluster:
                 board = StatusBoard(cluster, last)
                 try:
                     _gather(role, cluster, board, say)
-                    notice = part.play(cluster, board, membership, say)
+                    notice = play(cluster, board, membership, say)
                     break
                 except SchedulerLost as error:  # the membership tells the reader, and tries to join again
                     _LOG.info("%s: %s", role.name, error)
@@ -137,32 +141,25 @@ def _answer_of(ask):
         return None
 
 
-class _Ps:
-    """The part of a ps role: its task keeps shards until training is over."""
-
-    def __init__(self, role):
-        self._role = role
-
-    def play(self, cluster, board, membership, say):
-        """Return the last notice; TrainingError without any worker for long, SchedulerLost."""
-        role, worker_listed = self._role, time.monotonic()
-        listed = worker_listed
-        while (notice := board.read()) is None or notice.phase == "running":
-            _check(membership)
-            _tell_news(board, role, say)
-            if time.monotonic() - listed > ROLE_LISTS_TASKS_EVERY:
-                listed = time.monotonic()
-                tasks = _answer_of(lambda: cluster.tasks)
-                if tasks is None or any(task.startswith("/job:worker/") for task in tasks):
-                    worker_listed = listed
-            if time.monotonic() - worker_listed > role.patience + ROLE_LISTS_TASKS_EVERY:
-                raise TrainingError(f"no worker has been there for {role.patience:g} s. Start them again, then this.")
+def _play_ps(role, cluster, board, membership, say):
+    """Keep shards until training is over; return the last notice. TrainingError without any worker, SchedulerLost."""
+    listed = worker_listed = time.monotonic()
+    while (notice := board.read()) is None or notice.phase == "running":
+        _check(membership)
+        _tell_news(board, role, say)
+        if time.monotonic() - listed > ROLE_LISTS_TASKS_EVERY:
+            listed = time.monotonic()
+            tasks = _answer_of(lambda: cluster.tasks)
+            if tasks is None or any(task.startswith("/job:worker/") for task in tasks):
+                worker_listed = listed
+        if time.monotonic() - worker_listed > role.patience + ROLE_LISTS_TASKS_EVERY:
+            raise TrainingError(f"no worker has been there for {role.patience:g} s. Start them again, then this.")
+        time.sleep(ROLE_LOOKS_EVERY)
+    if role.spec.scheduler_task == role.name:
+        deadline = time.monotonic() + LAST_NOTICE_READ  # the others read the notice from this process
+        while time.monotonic() < deadline and set(_answer_of(lambda: cluster.tasks) or ()) - {role.name}:
             time.sleep(ROLE_LOOKS_EVERY)
-        if role.spec.scheduler_task == role.name:
-            deadline = time.monotonic() + LAST_NOTICE_READ  # the others read the notice from this process
-            while time.monotonic() < deadline and set(_answer_of(lambda: cluster.tasks) or ()) - {role.name}:
-                time.sleep(ROLE_LOOKS_EVERY)
-        return notice
+    return notice
 
 
 class _Worker:
@@ -173,7 +170,7 @@ class _Worker:
 
     def __init__(self, role, outcome, say):
         self._role, self._outcome, plan = role, outcome, role.plan
-        self._device = plan.device  # until it is told
+        self._device = plan.device  # None once it is announced
         context = context_of(security(role.certificate), "worker")
         self._loop = WorkerThread(
             plan.problem,

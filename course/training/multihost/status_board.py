@@ -1,4 +1,4 @@
-"""What the processes of one training tell each other, at the scheduler: where its shards are, and how it ended."""
+"""The messages between the processes of one training, kept by the scheduler: where its shards are, how it ended."""
 
 import dataclasses
 import time
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from course.training.records import ShardAddresses, TrainingError
 
-#: Between two questions of a role for what the chief has told all readers: a line of progress comes every 2 s.
+#: Between two questions of a role for the chief's lines to all readers: a line of progress comes every 2 s.
 NEWS_ASKED_EVERY = 1.0
 #: For the scheduler to answer one question about the status board.
 BOARD_ANSWER = 2.0
@@ -80,13 +80,13 @@ class StatusBoard:
                 time.sleep(0.1)
 
     def tell(self, line: str, by: str) -> None:
-        """Let the terminals of all roles but `by` have `line`, soon. Waits for nothing; a line may get lost."""
+        """Send `line` to the terminals of all roles but `by`. Returns at once; a line may get lost."""
         with suppress(SchedulerLost):
             client = self._client()
             client.loop.add_callback(_sent, client, line, by)
 
     def news(self, reader: str) -> list[str]:
-        """Return the lines that others than `reader` have told since it last asked; none while nobody answers."""
+        """Return the lines that others than `reader` have sent since it last asked; none while nobody answers."""
         if time.monotonic() < self._news_due:
             return []
         self._news_due = time.monotonic() + NEWS_ASKED_EVERY

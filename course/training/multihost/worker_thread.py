@@ -18,8 +18,8 @@ GRADIENT_ENDS = 5.0
 class WorkerThread:
     """Runs worker number `worker`'s loop in a thread, one at a time; close it.
 
-    `context`, `device`: as for `run_worker`. `route`: this process's way to the shards, None: straight. `say`: is told
-    why a loop ended that begins again; of one that never came to work, once for the same shards.
+    `context`, `device`: as for `run_worker`. `route`: this process's way to the shards, None: straight. `say`: gets a
+    line on why a loop ended that begins again; for one that never came to work, once for the same shards.
     """
 
     def __init__(
@@ -68,7 +68,9 @@ class WorkerThread:
         try:
             report = run_worker(self._problem, self._worker, reached, self._seed, self._context, self._device)
             ended, sent = report.ended, report.sent
-        except Exception as error:  # the problem's code may raise anything; the loop has told it, the chief reports it
+        except (
+            Exception
+        ) as error:  # the problem's code may raise anything; the loop has sent it to shard 0, the chief reports it
             ended = str(error)
         if addresses == self._addresses:
             # a loop that lost its shards begins again, for as long as the chief names no others

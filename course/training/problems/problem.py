@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy
 import torch
 
 #: From a list of tensors to the optimiser that will change them, such as `functools.partial(torch.optim.SGD, lr=0.05)`.
@@ -89,15 +90,9 @@ class LinearRegression:
         return (parameters["slope"] * x + parameters["intercept"] - y).square().mean()
 
     def least_squares(self) -> LeastSquares:
-        """Return the best line there is for these points, computed in float64: what training should come close to."""
-        x, y = self.x.double(), self.y.double()
-        spread = (x - x.mean()).square().sum()
-        slope = ((x - x.mean()) * y).sum() / spread
-        intercept = y.mean() - slope * x.mean()
-        variance = (y - slope * x - intercept).square().sum() / (len(x) - 2)
-        slope_error = (variance / spread).sqrt()
-        intercept_error = (variance * (1 / len(x) + x.mean().square() / spread)).sqrt()
-        return LeastSquares(slope.item(), intercept.item(), slope_error.item(), intercept_error.item())
+        """Return the best line for these points, computed in float64: training should come close to it."""
+        best, covariance = numpy.polyfit(self.x.double().numpy(), self.y.double().numpy(), 1, cov=True)
+        return LeastSquares(*best.tolist(), *numpy.sqrt(covariance.diagonal()).tolist())
 
 
 def linear_regression(

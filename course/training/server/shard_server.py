@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Sequence
 from contextlib import closing
+from typing import Any
 
 import torch
 
@@ -94,14 +95,15 @@ class ShardServer:
         with self._lock:
             return list(self._channels)
 
-    def _connect_followers(self, endpoints: Sequence[tuple[str, int]]):
+    def _connect_followers(self, endpoints: Sequence[tuple[str, int]]) -> None:
         """Connect shard 0 to the other shards, which listen at these (host, port); from now on they follow it."""
-        addresses = [endpoint if self._route is None else self._route(endpoint) for endpoint in endpoints]
+        coordinator: Any = self.shard  # which shard 0 is, and a driver asks no other one
         links = []
-        for number, address in enumerate(addresses, 1):
+        for number, endpoint in enumerate(endpoints, 1):
+            address = endpoint if self._route is None else self._route(endpoint)
             links.append(FollowerLink(number, address, self._handshake, self._call))
-            start_thread(self._serve, links[-1], links[-1].listen, self.shard)
-        self.shard.attach_followers(links)
+            start_thread(self._serve, links[-1], links[-1].listen, coordinator)
+        coordinator.attach_followers(links)
         if links:
             _LOG.info("%d other shards follow this one", len(links))
 

@@ -9,7 +9,7 @@ import os
 import select
 import socket
 import stat
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 CLOSED = "the other side closed the connection."
 _ROOM = 1 << 17  # bytes: more than the heartbeats that are sent to who reads nothing (`wire.UNREAD`)
@@ -90,18 +90,23 @@ class Pipes:
             self.close()  # offered in vain
 
 
-def new_pipe() -> tuple[int, int]:
-    """Return the descriptors (to read, to write) of a new pipe; OSError where the system gives none, or a small one."""
+def crossed_pipes() -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return (our ends, the other side's ends) of two new pipes, each as descriptors (to read, to write).
+
+    Raises OSError where the system gives none, or small ones.
+    """
     from fcntl import F_SETPIPE_SZ, fcntl
 
-    ends = os.pipe()
-    try:
-        fcntl(ends[1], F_SETPIPE_SZ, _ROOM)
-    except BaseException:
-        for end in ends:
-            os.close(end)
-        raise
-    return ends
+    with ExitStack() as unless_whole:
+        pipes = []
+        for _ in range(2):
+            pipes.append(os.pipe())
+            for end in pipes[-1]:
+                unless_whole.callback(os.close, end)
+            fcntl(pipes[-1][1], F_SETPIPE_SZ, _ROOM)
+        unless_whole.pop_all()
+    (reads, they_write), (they_read, writes) = pipes
+    return (reads, writes), (they_read, they_write)
 
 
 def open_end(path: str, mode: int) -> int:

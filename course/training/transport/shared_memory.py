@@ -15,7 +15,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from course.training.transport.pipes import Pipes, new_pipe, open_end
+from course.training.transport.pipes import Pipes, crossed_pipes, open_end
 
 try:
     from fcntl import F_ADD_SEALS, F_GET_SEALS, F_SEAL_GROW, F_SEAL_SEAL, F_SEAL_SHRINK, fcntl
@@ -64,26 +64,14 @@ def offer(size: int, connection: socket.socket) -> Offer | None:
         unless_offered.callback(os.close, number)
         os.posix_fallocate(number, 0, _SECRET + 2 * size)  # now, not by a signal in the middle of a step
         fcntl(number, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-        ours, theirs = _crossed(unless_offered)
         memory, secret = mmap.mmap(number, 0), secrets.token_bytes(16)
         memory[: len(secret)] = secret
-        fields = {"process": os.getpid(), "number": number, "secret": secret.hex(), "pipes": theirs}
         out, into = _halves(memory, size)
-        offered = Offer(fields, Halves(out, into, Pipes(*ours)), number, theirs)
+        ours, theirs = crossed_pipes()
         unless_offered.pop_all()
-        return offered
+        fields = {"process": os.getpid(), "number": number, "secret": secret.hex(), "pipes": theirs}
+        return Offer(fields, Halves(out, into, Pipes(*ours)), number, theirs)
     return None
-
-
-def _crossed(stack):
-    """Return (our ends, their ends) of two new pipes, each (to read, to write); `stack` closes them."""
-    pipes = []
-    for _ in range(2):
-        pipes.append(new_pipe())
-        for end in pipes[-1]:
-            stack.callback(os.close, end)
-    (reads, they_write), (they_read, writes) = pipes
-    return (reads, writes), (they_read, they_write)
 
 
 def open_offer(fields: dict[str, Any], size: int) -> Halves | None:

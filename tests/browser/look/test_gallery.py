@@ -18,6 +18,7 @@ def page(chromium):
         assert made.said == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", GROUNDS)
 def test_axe_finds_nothing_serious_on_any_exhibit_or_bet(page, scheme):
     look(page, scheme)

@@ -9,18 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 import pytest
-from distributed import get_worker
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from course.cluster import local_cluster
 
 TASKS = ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
-
-
-@pytest.fixture
-def cluster(shared_cluster):
-    return shared_cluster
 
 
 def divided(number, divisor):
@@ -30,13 +24,13 @@ def divided(number, divisor):
 
 def outcome(values):
     """What an iterator gives, and how it ends."""
-    seen = []
+    given_so_far = []
     try:
         for value in values:
-            seen.append(value)
+            given_so_far.append(value)
     except Exception as error:
-        return seen, type(error), str(error)
-    return seen, None, ""
+        return given_so_far, type(error), str(error)
+    return given_so_far, None, ""
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -50,11 +44,15 @@ def test_map_gives_what_threads_give_and_fails_where_they_fail(cluster, numbers,
     assert outcome(cluster.executor.map(divided, iter(numbers), divisors, timeout=60, chunksize=chunksize)) == expected
 
 
-def test_an_error_in_the_middle_of_a_chunk_comes_with_its_lines_there(cluster):
+@pytest.mark.parametrize("way", ["submit", "map", "chunk"])
+def test_an_error_of_a_task_comes_with_its_lines_there(cluster, way):
     with pytest.raises(ZeroDivisionError) as caught:
-        list(cluster.executor.map(divided, [1, 1, 1], [1, 1, 0], timeout=60, chunksize=3))
+        if way == "submit":
+            cluster.executor.submit(divided, 1, 0).result(timeout=60)
+        list(cluster.executor.map(divided, [1, 1, 1], [1, 1, 0], timeout=60, chunksize=3 if way == "chunk" else 1))
     frame = traceback.extract_tb(caught.value.__traceback__)[-1]
     assert (frame.name, frame.filename, frame.line) == ("divided", __file__, "return number // divisor")
+    assert "return number // divisor" in "".join(traceback.format_exception(caught.value))
 
 
 class Unpicklable(Exception):
@@ -158,18 +156,6 @@ def test_large_arguments_go_in_several_messages(cluster, monkeypatch):
     assert [len(column) for column in sent] == [2, 1]
 
 
-def where(_):
-    """The name of the task that runs this."""
-    return get_worker().name
-
-
-@pytest.mark.parametrize("chunksize", [1, 3])
-def test_mapped_work_lands_where_it_is_pinned(cluster, chunksize):
-    with cluster.at(TASKS[2]):
-        mapped = cluster.executor.map(where, range(7), chunksize=chunksize)
-    assert list(mapped) == [TASKS[2]] * 7
-
-
 def test_dask_futures_among_the_items_become_values(cluster):
     three = cluster.client.submit(abs, -3)
     assert list(cluster.executor.map(divided, [three, 7, 8], [1, three, 2], chunksize=2)) == [3, 2, 4]
@@ -225,8 +211,8 @@ def test_what_has_ended_is_fetched_together(cluster, monkeypatch):
 
 
 def test_a_map_ends_with_its_cluster_and_an_executor_that_is_shut_takes_no_other(tmp_path):
-    with local_cluster(worker=1) as made:
-        executor = made.executor
+    with local_cluster(worker=1) as own:
+        executor = own.executor
         values = executor.map(wait_then_touch, [tmp_path, tmp_path / "never"])
         next(values)
     with pytest.raises(RuntimeError, match="closed"):

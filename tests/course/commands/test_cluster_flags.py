@@ -24,18 +24,10 @@ def said(*flags):
 
 
 @pytest.fixture(scope="module")
-def running(no_leaks_from_this_file, tmp_path_factory):
+def running(no_leaks_from_this_file, free_ports, tmp_path_factory):
     """A ps with the scheduler inside and two workers: (their spec, the certificate's file, a file of the spec)."""
-    import socket
-    from contextlib import ExitStack
-
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(12)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        ports = [port for port in (one.getsockname()[1] for one in sockets) if port < 60000][:3]
     folder = tmp_path_factory.mktemp("cluster")
-    with classic(folder, ports) as (_, spec, certificate, _):
+    with classic(folder, free_ports(3)) as (_, spec, certificate, _):
         file = folder / "cluster.toml"
         file.write_text("".join(f"{job} = {addresses}\n" for job, addresses in spec.as_dict().items()))
         yield spec, certificate, file
@@ -117,7 +109,7 @@ def test_worker_0_computes_and_where_there_is_none_the_first_task_that_is_no_ps(
 @pytest.mark.faults
 def test_the_classic_command_lines_start_every_task_and_worker_0_prints_pi(free_ports, tmp_path):
     write_certificate(tmp_path / "cluster.pem")
-    ps, first, second = (f"127.0.0.1:{port}" for port in [port for port in free_ports(12) if port < 60000][:3])
+    ps, first, second = (f"127.0.0.1:{port}" for port in free_ports(3))
     line = [f"--ps_hosts={ps}", f"--worker_hosts={first},{second}", "--numsamples=1000"]
     roles = []
     try:

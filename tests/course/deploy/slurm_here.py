@@ -25,11 +25,7 @@ SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
-CredType=cred/munge
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SwitchType=switch/none
-MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
 ReturnToService=2
@@ -43,12 +39,8 @@ SlurmctldParameters=enable_configless
 SlurmdParameters=config_overrides
 SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0
 KillWait=3
-InactiveLimit=0
 EnforcePartLimits=ALL
 MinJobAge=60
-JobCompType=jobcomp/none
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
 GresTypes=gpu
 NodeName={nodes} NodeAddr=127.0.0.1 NodeHostname={host} Port={ports} CPUs=8 RealMemory=16000 Gres=gpu:2 State=UNKNOWN
 PartitionName=debug Nodes=ALL Default=YES MaxTime=60 State=UP
@@ -116,6 +108,10 @@ class Slurm:
         """Return the jobs that are not over, number -> (state, comment)."""
         lines = self.run("squeue", "--noheader", "--format=%i|%T|%k").splitlines()
         return {job: (state, comment) for job, state, comment in (line.strip().split("|") for line in lines)}
+
+    def job_of(self, task):
+        """Return the number of the job that runs as `task`."""
+        return next(job for job, state in self.jobs().items() if state == ("RUNNING", task))
 
     def node(self, state, name="ALL"):
         """Set the state of a node, or of all: "drain" or "resume"."""

@@ -14,7 +14,7 @@ from course.cluster.certificates import Certificate
 from course.deploy import deploy
 from course.deploy.clouds.kinds import CLOUDS
 from course.deploy.launcher import DeployError
-from course.deploy.ledger import entries
+from course.deploy.ledger import entries, new_entry
 from course.deploy.options import SlurmOptions, order_for
 from course.deploy.slurm import SlurmLauncher, TaskJob
 from course.deploy.slurm_command import slurm
@@ -159,7 +159,7 @@ def test_a_job_that_slurm_ends_is_lost_only_if_it_may_not_come_back(requeue, tol
 
     monkeypatch.setattr("course.deploy.slurm.slurm", answers)
     options = {"worker": SlurmOptions(requeue=requeue)}
-    launcher = SlurmLauncher("run", tmp_path, options)
+    launcher = SlurmLauncher(new_entry("slurm", ()), tmp_path, options)
     handle = asyncio.run(launcher.launch(order_for("/job:worker/task:0", "tls://10.0.0.1:4000", KEY, options)))
     found = asyncio.run(launcher.states([handle, "42"]))
     assert handle == "41" and found[handle].stage == stage and found["42"].stage == "ended"

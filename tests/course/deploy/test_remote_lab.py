@@ -7,8 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -81,16 +79,7 @@ def read_until(lines, pattern):
     pytest.fail(f"nothing like {pattern} was printed:\n{said}")
 
 
-@contextmanager
-def ended(process):
-    """Within the `with`, the process runs; it is ended whatever happens."""
-    with process:
-        try:
-            yield
-        finally:
-            process.terminate()
-
-
+@pytest.mark.timeout(200)
 def test_the_printed_line_leads_to_the_lab_and_nothing_else_does(hosts, checkout, tmp_path):
     here, far = hosts
     with sshd_here(far) as sshd:
@@ -99,8 +88,6 @@ def test_the_printed_line_leads_to_the_lab_and_nothing_else_does(hosts, checkout
         mine += ["-F", "none", "-o", "BatchMode=yes", "-o", f"HostName={far.address}"]
         login = ["ssh", *mine, "-p", str(sshd.port), f"{getpass.getuser()}@far", started(checkout, tmp_path)]
         with here.start(*login, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as lab:
-            deadline = threading.Timer(100, lab.kill)
-            deadline.start()
             try:
                 said = read_until(lab.stdout, r"http://127\.0\.0\.1:\d+/\S*token=\w+")
                 address = re.search(r"http://127\.0\.0\.1:(\d+)/\S*token=\w+", said)
@@ -108,12 +95,14 @@ def test_the_printed_line_leads_to_the_lab_and_nothing_else_does(hosts, checkout
                 assert get(here, address[0], 0)[0] != 0  # before the tunnel there is no way
                 assert "refused" in get(here, f"http://{far.address}:{address[1]}/api", 0)[1]  # nor past it
                 program, *rest = shlex.split(line)
-                with ended(here.start(program, *mine, *rest, stderr=subprocess.DEVNULL)):
-                    code, page = get(here, address[0])
-                    assert code == 0 and page.startswith("200") and "jupyter-config-data" in page
-                    assert "Password or token" in get(here, address[0].partition("?")[0])[1]
+                with here.start(program, *mine, *rest, stderr=subprocess.DEVNULL) as tunnel:
+                    try:
+                        code, page = get(here, address[0])
+                        assert code == 0 and page.startswith("200") and "jupyter-config-data" in page
+                        assert "Password or token" in get(here, address[0].partition("?")[0])[1]
+                    finally:
+                        tunnel.terminate()
             finally:
-                deadline.cancel()
                 lab.kill()
 
 

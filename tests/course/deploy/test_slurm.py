@@ -19,12 +19,11 @@ from distributed.core import Status
 
 from course import linear_regression, train, tune
 from course.__main__ import main
-from course.cluster.multihost import handshake
 from course.deploy import deploy
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import entries, ledger
-from course.deploy.options import DEPLOYED_IDLE, order_for
-from course.training import Hook
+from course.deploy.options import order_for
+from tests.helpers.cluster.at_step import At
 from tests.helpers.shells import eventually
 
 SGD = functools.partial(torch.optim.SGD, lr=0.05)
@@ -74,11 +73,6 @@ def cluster(slurm, said, ports, tmp_path_factory):
     assert {path.name.rpartition("-")[0] for path in logs.iterdir()} == {"ps-0", "worker-0", "worker-1"}  # they stay
 
 
-def job_of(slurm, task):
-    """Return the number of the job that runs as `task`."""
-    return next(job for job, (_, comment) in slurm.jobs().items() if comment == task)
-
-
 def test_its_tasks_are_jobs_with_the_tasks_names_which_work(cluster, slurm):
     assert cluster.tasks == [PS, FIRST, SECOND] and cluster.missing() == []
     assert {comment: state for state, comment in slurm.jobs().values()} == dict.fromkeys(cluster.tasks, "RUNNING")
@@ -104,36 +98,19 @@ def test_each_worker_has_a_gpu_of_its_own_and_the_ps_none(cluster):
     assert by_task.pop(PS) is None and set(by_task.values()) == {"0", "1"}
 
 
-class Cancels(Hook):
-    """Cancels the job of a task at a step, as an operator would; `how`: other words for scancel."""
-
-    def __init__(self, slurm, at, *how):
-        self._slurm, self._at, self._how = slurm, dict(at), how
-
-    def after_run(self, session, step):
-        if self._at and step.step >= min(self._at):
-            self._slurm.run("scancel", *self._how, job_of(self._slurm, self._at.pop(min(self._at))))
-
-
-class Listens(Hook):
-    """Notes at which ports the tasks listen while a training runs."""
-
-    def __init__(self, cluster):
-        pids = cluster.client.run(os.getpid)
-        self._pids, self.ports = {task: pids[f"tls://{cluster._runtime.address(task)}"] for task in cluster.tasks}, {}
-
-    def after_run(self, session, step):
-        for task, pid in {} if self.ports else self._pids.items():
-            every = psutil.Process(pid).net_connections("inet")
-            self.ports[task] = {one.laddr.port for one in every if one.status == psutil.CONN_LISTEN}
-
-
 @pytest.mark.long
 def test_whatever_listens_does_so_in_the_range_of_ports_a_parameter_server_of_a_training_too(cluster, ports):
-    looks = Listens(cluster)
-    train(linear_regression(), cluster, optimizer=SGD, total_steps=20, hooks=[looks])
-    assert {task: len(found) for task, found in looks.ports.items()} == {PS: 2, FIRST: 1, SECOND: 1}
-    assert set.union(*looks.ports.values()) <= set(ports)
+    pids, listening = cluster.client.run(os.getpid), {}
+
+    def look():
+        for task in cluster.tasks:
+            process = psutil.Process(pids[f"tls://{cluster._runtime.address(task)}"])
+            connections = process.net_connections("inet")
+            listening[task] = {each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN}
+
+    train(linear_regression(), cluster, optimizer=SGD, total_steps=20, hooks=[At(1, look)])
+    assert {task: len(found) for task, found in listening.items()} == {PS: 2, FIRST: 1, SECOND: 1}
+    assert set.union(*listening.values()) <= set(ports)
     assert int(cluster.session_target.rpartition(":")[2]) in ports
 
 
@@ -141,8 +118,9 @@ def test_whatever_listens_does_so_in_the_range_of_ports_a_parameter_server_of_a_
 def test_a_training_loses_nothing_when_its_worker_is_cancelled_and_its_ps_told_to_end_as_before_a_walltimes_end(
     cluster, slurm, said
 ):
-    cancels = [Cancels(slurm, {100: FIRST}), Cancels(slurm, {101: PS}, "--batch", "--signal=TERM")]
-    result = train(linear_regression(), cluster, optimizer=SGD, total_steps=4_000, hooks=cancels)
+    cancel = At(100, lambda: slurm.run("scancel", slurm.job_of(FIRST)))
+    tell = At(101, lambda: slurm.run("scancel", "--batch", "--signal=TERM", slurm.job_of(PS)))
+    result = train(linear_regression(), cluster, optimizer=SGD, total_steps=4_000, hooks=[cancel, tell])
     lost = next(event for event in result.events if event.what == "ps lost")
     assert "has told it to end" in lost.reason and result.restored_from == lost.step >= 101
     assert result.version == 4_000 and result.incarnations == 2
@@ -160,7 +138,7 @@ def test_a_tuning_runs_its_trials_on_the_jobs(cluster):
 @pytest.mark.long
 def test_a_frozen_task_is_replaced_and_its_pinned_work_moves_to_the_successor(cluster, slurm, monkeypatch):
     monkeypatch.setattr("course.deploy.lost_tasks.DEPLOYED_TASK_REJOINS", 0.5)  # seconds, to be through sooner
-    before = job_of(slurm, SECOND)
+    before = slurm.job_of(SECOND)
     cluster.freeze(SECOND)
     with cluster.at(SECOND):  # until Slurm has delivered the signal, the job goes on working
         eventually(lambda: cluster.executor.submit(os.getenv, "SLURM_JOB_ID").result(60) not in (before, None))
@@ -184,33 +162,15 @@ def test_a_killed_job_waits_for_a_drained_node_which_is_told_and_comes_back(clus
     assert work.result(60) == 1024 and cluster.missing() == []
 
 
-def keys_readable_by_others(folder):
-    """Return the files below `folder` that hold a private key and that others than their owner may read."""
-    found = []
-    for path in folder.rglob("*"):
-        if path.is_file() and b"PRIVATE KEY" in path.read_bytes():
-            closed = any(not parent.stat().st_mode & 0o011 for parent in [path.parent, *path.parent.parents])
-            found += [path] if path.stat().st_mode & 0o044 and not closed else []
-    return found
-
-
 def test_no_file_with_the_key_can_be_read_by_others(cluster, slurm, ledger):
-    assert keys_readable_by_others(slurm.folder) == []
-    ours = [Path(os.environ["XDG_STATE_HOME"]), *ledger.getbasetemp().glob("logs*")]
-    everywhere = [path for folder in ours for path in folder.rglob("*") if path.is_file()]
-    assert everywhere and not [path for path in everywhere if b"PRIVATE KEY" in path.read_bytes()]
+    def with_a_key(*folders):
+        files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+        return [path for path in files if b"PRIVATE KEY" in path.read_bytes()]
 
-
-@pytest.mark.long
-def test_a_second_close_does_nothing_and_a_failed_start_leaves_nothing(cluster, slurm, monkeypatch):
-    jobs = slurm.jobs()
-    other = {**handshake.versions(), "torch": "0.1"}
-    with monkeypatch.context() as patch:
-        patch.setattr(handshake, "versions", lambda: other)
-        patch.setattr("course.cluster.multihost.task_scheduler.versions", lambda: other)
-        with pytest.raises(DeployError, match="may not join: this task has torch .*, the scheduler torch 0.1. Install"):
-            deploy("slurm", worker=1, interface="lo")
-    assert slurm.jobs() == jobs and len(entries()) == 1
+    assert with_a_key(Path(os.environ["XDG_STATE_HOME"]), *ledger.getbasetemp().glob("logs*")) == []
+    for path in with_a_key(slurm.folder):  # Slurm's own copies of the scripts
+        folders = [path.parent, *path.parent.parents]
+        assert not path.stat().st_mode & 0o044 or any(not folder.stat().st_mode & 0o011 for folder in folders), path
 
 
 @pytest.mark.parametrize(
@@ -277,6 +237,7 @@ def test_a_cluster_is_listed_and_ended_from_another_shell(cluster, slurm):
     with deploy("slurm", worker=1, interface="lo", wait=False, say=Said()) as other:
         name = other._runtime._entry.name
         listed = CliRunner().invoke(main, ["deploy", "list"]).output.splitlines()
+        assert "there is no 'nothing'" in CliRunner().invoke(main, ["deploy", "stop", "nothing"]).output
         assert len(listed) == 2 and f"{name}  slurm  worker=1" in listed[1] and "its client runs" in listed[1]
         assert CliRunner().invoke(main, ["deploy", "stop", name]).output == f"{name}: ended\n"
         eventually(lambda: "it was ended by `python -m course deploy stop`" in (other._work.closed or ""))
@@ -301,9 +262,3 @@ def test_outside_the_main_thread_slurm_must_have_been_asked_for_before(monkeypat
         monkeypatch.delitem(sys.modules, name)
     with ThreadPoolExecutor(1) as thread, pytest.raises(RuntimeError, match="say `import dask_jobqueue` there"):
         thread.submit(deploy, "slurm", worker=1).result()
-
-
-def test_a_cluster_without_work_closes_itself(cluster, slurm):
-    assert cluster._runtime._keeper._idle == DEPLOYED_IDLE
-    cluster._runtime._keeper._idle = 0.1  # seconds
-    eventually(lambda: "it has had no work for 0.1 s; deploy it again" in (cluster._work.closed or ""))

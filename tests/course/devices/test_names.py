@@ -56,11 +56,6 @@ def test_any_text_is_a_name_or_a_value_error_with_a_legal_suggestion(text):
     assert "/job:JOB/task:T/KIND:I" in said
 
 
-@given(st.lists(names(), max_size=6))
-def test_names_sort_in_one_order_whatever_order_they_come_in(every):
-    assert sorted(every) == sorted(reversed(every))
-
-
 @pytest.mark.parametrize(
     ("text", "canonical"),
     [

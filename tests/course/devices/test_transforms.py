@@ -42,13 +42,6 @@ def test_a_module_on_the_cpu_trains_on_the_gpu_as_it_would_at_home(gpus):
     assert log.bytes_moved == placement.bytes_moved + weights
 
 
-def test_a_module_built_inside_lives_there(gpus):
-    with place("/gpu:0"):
-        model = torch.nn.Linear(2, 2)
-        made = model(torch.ones(1, 2))
-    assert str(model.weight.device) == str(made.device) == "cuda:0"
-
-
 def test_vmap_and_grad_are_placed_op_by_op():
     """On meta, which torch.func takes as any device."""
     x = torch.ones(3, 2)
@@ -87,6 +80,7 @@ def test_fullgraph_under_a_placement_is_an_error_that_says_so():
         torch.compile(doubled, backend="eager", fullgraph=True)(torch.ones(3))
 
 
+@pytest.mark.long
 def test_neither_a_log_nor_a_placement_loads_the_compiler_and_one_that_is_loaded_inside_changes_nothing():
     program = (
         "import sys, torch; from course import log_placement, place\n"

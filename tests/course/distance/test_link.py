@@ -1,6 +1,7 @@
 """A slow line: later, no faster than it allows, in order; ends, resets and cuts go through; nothing of it is left."""
 
 import socket
+import socketserver
 import struct
 import sys
 import threading
@@ -19,32 +20,24 @@ PATIENCE = 20.0  # seconds of a wait that ends a test which hangs
 @contextmanager
 def serving(serve):
     """Within the `with`, `serve(connection)` runs in a thread for each connection to the address that it gives."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        threads = []
 
-        def accept():
-            while True:
-                try:
-                    connection, _ = listening.accept()
-                except OSError:
-                    return
-                threads.append(threading.Thread(target=one, args=(connection,)))
-                threads[-1].start()
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.settimeout(PATIENCE)
+            serve(self.request)
 
-        def one(connection):
-            connection.settimeout(PATIENCE)
-            with connection:
-                serve(connection)
+    class Server(socketserver.ThreadingTCPServer):
+        def shutdown_request(self, request):
+            request.close()  # the end or the reset is what `serve` left
 
-        accepting = threading.Thread(target=accept)
+    with Server(("127.0.0.1", 0), Handler) as server:
+        accepting = threading.Thread(target=server.serve_forever, args=(0.01,))
         accepting.start()
         try:
-            yield listening.getsockname()[:2]
+            yield server.server_address
         finally:
-            listening.shutdown(socket.SHUT_RDWR)
+            server.shutdown()
             accepting.join(PATIENCE)
-            for thread in threads:
-                thread.join(PATIENCE)
 
 
 def echo(connection):

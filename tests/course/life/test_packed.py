@@ -152,19 +152,6 @@ def test_highlifes_replicator_copies_itself_as_pascals_triangle_modulo_two(gener
         assert int(life.run(board, generations, "packed", "B36/S23").sum()) == copies * int(replicator.sum())
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("wrap", [True, False])
-def test_rules_whose_dead_cells_are_born_of_nothing_or_die_at_once_equal_the_reference(size, wrap):
-    board = board_of(*size)
-    for rule in ("B2/S", "B0347/S148", "B3678/S34678"):
-        for generations in (1, 2, 6):
-            wanted = life.run(board, generations, "roll", rule, wrap)
-            assert torch.equal(life.run(board, generations, "packed", rule, wrap), wanted), (rule, generations)
-    seeds = life.run(board, 1, "packed", "B2/S", wrap)
-    assert not (seeds & board).any()
-
-
 def test_the_glider_gun_sends_a_glider_every_thirty_generations():
     board = life.put(life.empty(250, 250), life.pattern("gosper_glider_gun"), 5, 5)
     counts = [int(life.run(board, generations, "packed", wrap=False).sum()) for generations in (0, 30, 60, 300)]
@@ -248,11 +235,6 @@ def test_a_board_for_which_there_is_no_memory_is_refused_before_anything_is_allo
     board = torch.zeros(1, dtype=torch.uint8).expand(1 << 30, 1 << 20)
     with pytest.raises(MemoryError, match="GB are free"):
         life.run(board, 1, "packed")
-
-
-def test_tasks_of_a_cluster_compute_in_one_thread(monkeypatch):
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
-    assert compiled.threads() == 1
 
 
 def test_a_gpu_for_which_nothing_compiles_is_told_once_and_rolls(monkeypatch):

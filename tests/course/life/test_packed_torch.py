@@ -5,7 +5,6 @@ import torch
 
 from course import life
 from course.life import packed_torch as packed
-from course.life.sums import Scratch
 
 
 # 63 bands leave one bit of each word unused, in one, two and three rows of words; 62 and 21 leave more
@@ -65,11 +64,3 @@ def test_the_side_that_divides_better_is_cut_into_bands_and_a_board_that_does_no
     for shape in ((64, 67), (67, 64), (7, 67)):
         assert life.run(life.empty(*shape), 1, "packed-torch").shape == shape
     assert packed_boards == [(64, 67), (64, 67)]
-
-
-def test_the_buffers_for_the_sums_are_made_for_the_largest_tile_and_used_again():
-    scratch = Scratch()
-    places = {size: [buffer.data_ptr() for buffer in scratch.take(size)] for size in (9, 4, 9)}
-    assert places[4] == places[9] and len(set(places[4])) == 6
-    assert [len(buffer) for buffer in scratch.take(4)] == [4] * 6
-    assert [len(buffer) for buffer in scratch.take(10)] == [10] * 6

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course import compiled
 from course.pi import estimate, estimate_pi, kernels, spread
 from course.pi.dart_places import BLOCK
 
@@ -117,9 +116,6 @@ def _inside(x, y):
 
 
 def test_sets_that_agree_claim_no_less_than_one_dart():
-    found = estimate_pi(32, seed=1, method="stratified")
-    each = [_inside(*spread.stratified_points(1, number, 2, 0, 2)) for number in range(16)]
-    assert found.standard_error == max(np.std([2 * count for count in each], ddof=1) / 4, 4 / 32)
     assert estimate._standard_error([1] * 16, "sobol", 32) == 4 / 32
 
 
@@ -174,12 +170,3 @@ def test_points_about_the_circle_are_decided_as_fractions_decide_them(x, away):
 def _compiled_sobol(x, y):
     still = np.zeros(32, np.uint32)  # directions of a sequence whose first point is its shift
     return kernels.sobol(still, still, np.uint32(x), np.uint32(y), 0, 1)
-
-
-@pytest.mark.parametrize("method", ["sobol", "stratified"])
-def test_without_numba_the_same_darts_are_inside(method, monkeypatch):
-    count = getattr(spread, f"{method}_count")
-    ranges = [(0, 1), (0, 1000), (BLOCK, 2 * BLOCK + 7)]
-    found = [count(4, 3, 5 * BLOCK, *piece) for piece in ranges]
-    monkeypatch.setattr(compiled, "available", lambda: False)
-    assert [count(4, 3, 5 * BLOCK, *piece) for piece in ranges] == found

@@ -10,7 +10,6 @@ import torch
 
 from course.cluster import local_cluster
 from course.replicas import RankError, ring_all_reduce, run_ranks
-from course.replicas.ranks import _is_loopback
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +170,3 @@ class Elsewhere:
 def test_a_worker_on_another_machine_is_refused_because_gloo_does_not_encrypt(cluster):
     with pytest.raises(ValueError, match="/job:worker/task:1 may be on another machine.*unencrypted"):
         run_ranks(total, Elsewhere(cluster), 1)
-
-
-def test_loopback_is_known_by_its_address():
-    assert all(map(_is_loopback, ("127.0.0.1:1", "[::1]:1", "localhost:1"))) and not _is_loopback("10.0.0.7:1")

@@ -1,14 +1,11 @@
 """The rules of the ring's exhibit: its sums are those of the real ring, its times those of the chapter's simulation."""
 
-from concurrent.futures import ThreadPoolExecutor
-from queue import Queue
-
 import pytest
 import torch
 
-from course.replicas import ring_all_reduce
 from course.scale import Costs, simulate
 from course.scale.all_reduce import AllReduce
+from tests.course.replicas.test_replicas import around
 
 SIZES = [2, 3, 4, 7, 12]
 
@@ -16,19 +13,9 @@ SIZES = [2, 3, 4, 7, 12]
 def really_held(ranks):
     """Run the real ring: rank r puts 2**r into each piece, so that a sum tells whose it is of; return it by step."""
     values = [torch.full((ranks,), 1 << rank) for rank in range(ranks)]
-    mailboxes, seen = [Queue() for _ in values], [[] for _ in values]
-
-    def one(rank):
-        def give(piece):
-            seen[rank].append(values[rank].tolist())
-            mailboxes[(rank + 1) % ranks].put(piece.clone())
-
-        ring_all_reduce(values[rank], rank, ranks, give, lambda like: mailboxes[rank].get(timeout=10))
-        seen[rank].append(values[rank].tolist())
-
-    with ThreadPoolExecutor(ranks) as pool:
-        list(pool.map(one, range(ranks)))
-    return [list(step) for step in zip(*seen, strict=True)]
+    held = [[] for _ in values]
+    around(values, lambda rank: held[rank].append(values[rank].tolist()))
+    return [*map(list, zip(*held, strict=True)), [value.tolist() for value in values]]
 
 
 @pytest.mark.parametrize("ranks", SIZES)

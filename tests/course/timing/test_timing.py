@@ -19,7 +19,6 @@ from course.devices import simulated_gpus
 from course.timing import MatmulTiming, Timing, crossover, measure, measure_matmul
 from course.timing.clock import EventClock, clock_for
 from course.traces import load_trace
-from course.units import in_words
 from simgpu import Work
 
 seconds = st.floats(1e-6, 1e3)
@@ -100,13 +99,6 @@ def test_a_malformed_device_or_limit_is_refused():
         measure(torch.ones, 2, device="gpu number one")
     with pytest.raises(ValueError, match="at_least"):
         measure(torch.ones, 2, at_least=0)
-
-
-@pytest.mark.parametrize(
-    ("given_", "words"), [(2e-9, "0.00200 µs"), (0.00123, "1.23 ms"), (119.0, "119 s"), (0.0, "0.00 µs")]
-)
-def test_seconds_in_words(given_, words):
-    assert in_words(given_) == words
 
 
 # Clocks

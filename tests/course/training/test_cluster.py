@@ -1,7 +1,5 @@
 """Training between real processes: one parameter-server task and two worker tasks."""
 
-import os
-import signal
 import threading
 import time
 from functools import partial
@@ -27,7 +25,7 @@ ADAGRAD = partial(torch.optim.Adagrad, lr=0.8)
 PROBLEM = linear_regression()
 CLASSIC_101 = linear_regression(slope=2, intercept=0.2, noise=0.4, points=101)
 FOREVER = 10**9
-WORKER_1 = "/job:worker/task:1"
+PS, WORKER_1 = "/job:ps/task:0", "/job:worker/task:1"
 
 
 @pytest.fixture
@@ -162,21 +160,16 @@ def test_wrong_arguments_are_named_before_anything_starts(cluster, arguments, wo
         train(**{"problem": PROBLEM, "cluster": cluster, "optimizer": SGD, **arguments})
 
 
-def process_of(cluster, task):
-    with cluster.at(task):
-        return cluster.client.submit(os.getpid, pure=False).result(timeout=60)
+class HitAt(At):
+    """Calls `hit(task)` when a step has been told; `.when` is the time."""
 
+    def __init__(self, step, hit, task):
+        super().__init__(step, self.strike)
+        self.hit, self.task, self.when = hit, task, None
 
-class SignalAt(At):
-    """Sends a process a signal when a step has been told; `.when` is the time."""
-
-    def __init__(self, step, process, number=signal.SIGKILL):
-        super().__init__(step, self.send)
-        self.process, self.number, self.when = process, number, None
-
-    def send(self):
+    def strike(self):
         self.when = time.monotonic()
-        os.kill(self.process, self.number)
+        self.hit(self.task)
 
 
 @pytest.mark.faults
@@ -188,7 +181,7 @@ def test_a_killed_worker_loses_only_its_own_step_and_joins_again(cluster):
             if step.worker == 1 and kill.when and time.monotonic() > kill.when + 0.5:
                 session.request_stop("worker 1 is back")
 
-    kill = SignalAt(100, process_of(cluster, WORKER_1))
+    kill = HitAt(100, cluster.kill, WORKER_1)
     problem = slowed(PROBLEM, worker=0, seconds=0.002)
     result = train(problem, cluster, optimizer=SGD, total_steps=FOREVER, hooks=[kill, Back()])
     assert result.stopped_by == "worker 1 is back"
@@ -199,7 +192,7 @@ def test_a_killed_worker_loses_only_its_own_step_and_joins_again(cluster):
 
 @pytest.mark.faults
 def test_a_synchronous_run_goes_on_with_those_who_live_and_counts_it(cluster):
-    kill = SignalAt(20, process_of(cluster, WORKER_1))
+    kill = HitAt(20, cluster.kill, WORKER_1)
     result = train(PROBLEM, cluster, optimizer=SGD, mode="sync", total_steps=1500, hooks=[kill])
     gradients = [len(result.history[result.history["step"] == step]) for step in (1, 20)]
     assert result.version == 1500 and gradients == [2, 2]
@@ -208,12 +201,12 @@ def test_a_synchronous_run_goes_on_with_those_who_live_and_counts_it(cluster):
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_lost_parameter_server_is_named_within_five_seconds(cluster, number):
-    lose = SignalAt(20, process_of(cluster, "/job:ps/task:0"), number)
-    with pytest.raises(TrainingError, match="/job:ps/task:0, the parameter server, is lost"):
+@pytest.mark.parametrize("hit", ["kill", "freeze"])
+def test_a_lost_parameter_server_is_named_within_five_seconds(cluster, hit):
+    lose = HitAt(20, getattr(cluster, hit), PS)
+    with pytest.raises(TrainingError, match=f"{PS}, the parameter server, is lost"):
         train(PROBLEM, cluster, optimizer=SGD, total_steps=FOREVER, hooks=[lose])
     assert time.monotonic() - lose.when < 5
-    if number == signal.SIGSTOP:
-        os.kill(lose.process, signal.SIGCONT)
+    if hit == "freeze":
+        cluster.thaw(PS)
     assert train(PROBLEM, cluster, optimizer=SGD, total_steps=10).version == 10

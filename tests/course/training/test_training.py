@@ -1,6 +1,7 @@
 """The problem, the hooks, and one process that plays all the workers."""
 
 import math
+import time
 from functools import partial
 
 import pytest
@@ -15,6 +16,7 @@ from course.training import (
     StopOnNaN,
     batch_generator,
     linear_regression,
+    paced,
     slowed,
     train_in_turns,
 )
@@ -56,17 +58,6 @@ def test_a_batch_depends_on_seed_worker_and_version_and_on_nothing_else():
     torch.rand(5, generator=used)
     again = torch.randint(1 << 30, (4,), generator=batch_generator(2, 1, 7, used)).tolist()
     assert again == draws[2, 1, 7]
-
-
-def test_least_squares_agrees_with_numpy():
-    import numpy
-
-    problem = linear_regression(points=50, data_seed=3)
-    (slope, intercept), covariance = numpy.polyfit(problem.x.numpy(), problem.y.numpy(), 1, cov=True)
-    found = problem.least_squares()
-    assert found.slope == pytest.approx(slope, rel=1e-5) and found.intercept == pytest.approx(intercept, rel=1e-5)
-    assert found.slope_error == pytest.approx(covariance[0, 0] ** 0.5, rel=1e-4)
-    assert found.intercept_error == pytest.approx(covariance[1, 1] ** 0.5, rel=1e-4)
 
 
 @pytest.mark.parametrize("arguments", [{"points": 2}, {"batch_size": 0}, {"noise": -1}, {"noise": math.nan}])
@@ -112,10 +103,21 @@ def test_a_bound_on_staleness_is_kept():
     assert max(result.staleness_counts()) <= 2 and sum(result.dropped.values()) > 0
 
 
-def test_a_slowed_problem_is_the_same_problem():
-    slow = slowed(PROBLEM, worker=0, seconds=0.001)
-    results = [train_in_turns(problem, optimizer=SGD, workers=2, total_steps=10) for problem in (PROBLEM, slow)]
-    assert torch.equal(results[0].parameters["slope"], results[1].parameters["slope"])
+@pytest.mark.parametrize("slow", [slowed(PROBLEM, worker=0, seconds=0.01), paced(PROBLEM, 0.004)])
+def test_a_slowed_or_paced_problem_is_the_same_problem_and_takes_longer(slow, monkeypatch):
+    monkeypatch.setattr("course.training.problems.paced._EXTRA", [0.006])
+    started = time.perf_counter()
+    x, y = slow.batch(0, 7, batch_generator(0, 1, 7))
+    assert time.perf_counter() - started >= 0.01
+    same_x, same_y = PROBLEM.batch(0, 7, batch_generator(0, 1, 7))
+    assert x.equal(same_x) and y.equal(same_y) and slow.initial() == PROBLEM.initial()
+    assert slow.loss(slow.initial(), (x, y)) == PROBLEM.loss(PROBLEM.initial(), (x, y))
+
+
+@pytest.mark.parametrize("seconds", [-1, math.nan])
+def test_a_pace_below_zero_is_refused(seconds):
+    with pytest.raises(ValueError, match="from 0 up"):
+        paced(PROBLEM, seconds)
 
 
 # --- hooks -----------------------------------------------------------------------------------------------------------
@@ -182,5 +184,5 @@ def test_without_the_hook_a_gradient_that_is_not_finite_is_an_error():
 
 def test_the_message_of_a_lost_server_has_one_full_stop_behind_the_reason():
     for reason in ("silent for 3 s", "the other side closed the connection."):
-        said = str(ShardLost("/job:ps/task:0", reason))
-        assert f"is lost: {reason.rstrip('.')}. The parameters" in said and ".." not in said
+        message = str(ShardLost("/job:ps/task:0", reason))
+        assert f"is lost: {reason.rstrip('.')}. The parameters" in message and ".." not in message

@@ -49,16 +49,17 @@ def a_shared_cluster_is_whole_and_idle_again(request, no_leaks):
 
 def alike(result):
     """What is the same in every run."""
-    return [(one.number, one.parameters, one.state, one.value, one.reports) for one in result.trials]
+    return [(trial.number, trial.parameters, trial.state, trial.value, trial.reports) for trial in result.trials]
 
 
 def at_first_report(monkeypatch, action, of=None):
-    """Have `action()` done once, in the driver, when the first report is there: of any task, or of that one."""
-    kept, done = Dispatch.next, []
+    """Have `action()` done once, in the driver, when the first report is there: of any task, or of that task."""
+    real, done = Dispatch.next, []
 
     def heard(dispatch, seconds):
-        message = kept(dispatch, seconds)
-        if isinstance(message, Report) and not done and of in (None, dispatch.flying.get(message.number)):
+        message = real(dispatch, seconds)
+        is_measured = isinstance(message, Report) and message.value is not None
+        if is_measured and not done and of in (None, dispatch.flying.get(message.number)):
             done.append(message)
             action()
         return message
@@ -69,10 +70,10 @@ def at_first_report(monkeypatch, action, of=None):
 @pytest.mark.parametrize("search", ["tpe", "random", "grid"])
 def test_there_are_exactly_as_many_trials_as_were_asked_for_and_the_best_is_the_least(cluster, search):
     result = quick(LINE, SPACE, cluster, trials=9, search=search)
-    assert [one.number for one in result.trials] == list(range(9))
-    assert {one.worker for one in result.trials} == set(cluster.tasks)
-    assert result.value == min(one.value for one in result.trials if one.state == "done")
-    assert all(one.attempts == 1 and one.seconds > 0 for one in result.trials)
+    assert [trial.number for trial in result.trials] == list(range(9))
+    assert {trial.worker for trial in result.trials} == set(cluster.tasks)
+    assert result.value == min(trial.value for trial in result.trials if trial.state == "done")
+    assert all(trial.attempts == 1 and trial.seconds > 0 for trial in result.trials)
 
 
 def test_random_search_finds_the_same_with_one_worker_and_with_two(cluster, alone):
@@ -84,7 +85,7 @@ def test_with_one_worker_a_search_is_the_same_bit_for_bit_also_when_it_goes_on_f
     space = SPACE | {"optimizer": ["sgd", "adagrad"]}
     search = partial(quick, LINE, space, alone, seed=5)
     whole = search(trials=14)
-    assert {one.state for one in whole.trials} == {"done", "pruned"}
+    assert {trial.state for trial in whole.trials} == {"done", "pruned"}
     search(trials=4, journal=tmp_path / "journal")
     assert alike(search(trials=14, journal=tmp_path / "journal")) == alike(whole)
 
@@ -98,7 +99,7 @@ def test_a_worse_trial_is_pruned_early_and_its_worker_is_told(cluster):
 
 def test_a_trial_that_diverges_is_told_as_that_and_costs_no_other(cluster):
     result = quick(LINE, {"learning_rate": [0.1, 1e30]}, cluster, trials=2, search="grid")
-    assert [one.state for one in result.trials] == ["done", "diverged"]
+    assert [trial.state for trial in result.trials] == ["done", "diverged"]
     assert "not finite at version" in result.trials[1].reason and result.parameters == {"learning_rate": 0.1}
 
 
@@ -106,8 +107,8 @@ def test_what_training_and_the_problem_take_may_be_searched_and_fixed(cluster):
     space = {"hidden": [5, 10], "learning_rate": 0.5, "mode": ["sync", "async"], "workers": 3, "batch_size": 10}
     result = quick(mnist, space, cluster, trials=4, search="grid", metric="accuracy", direction="maximize")
     assert len(result.trials) == 4 and 0.1 < result.value <= 1
-    assert result.value == max(one.value for one in result.trials)
-    assert len({one.value for one in result.trials}) > 1
+    assert result.value == max(trial.value for trial in result.trials)
+    assert len({trial.value for trial in result.trials}) > 1
 
 
 def test_a_problem_goes_to_each_worker_once(cluster, tmp_path):
@@ -131,7 +132,7 @@ def test_a_killed_workers_trial_is_tried_again_and_counts_once(cluster, tmp_path
     at_first_report(monkeypatch, kill, of=WORKER_0)
     result = quick(Gated(tmp_path), SPACE, cluster, **settings, journal=tmp_path / "journal")
     assert alike(result) == alike(wanted)
-    assert sorted(one.attempts for one in result.trials) == [1, 1, 1, 1, 1, 2]
+    assert sorted(trial.attempts for trial in result.trials) == [1, 1, 1, 1, 1, 2]
 
 
 @pytest.mark.long
@@ -142,16 +143,16 @@ def test_a_frozen_workers_trial_is_tried_again_on_its_successor(cluster, tmp_pat
 
     at_first_report(monkeypatch, freeze, of=WORKER_0)
     result = quick(Gated(tmp_path), SPACE, cluster, trials=4)
-    assert [one.number for one in result.trials if one.state != "open"] == [0, 1, 2, 3]
-    assert sorted(one.attempts for one in result.trials) == [1, 1, 1, 2]
+    assert [trial.number for trial in result.trials if trial.state != "open"] == [0, 1, 2, 3]
+    assert sorted(trial.attempts for trial in result.trials) == [1, 1, 1, 2]
 
 
 @pytest.mark.long
 def test_a_trial_that_ends_its_process_each_time_is_given_up_and_tuning_goes_on(alone, tmp_path, monkeypatch):
-    kept = Study.end
+    real = Study.end
 
     def end(*arguments, **facts):
-        kept(*arguments, **facts)
+        real(*arguments, **facts)
         (tmp_path / "spared").touch()
 
     monkeypatch.setattr(Study, "end", end)
@@ -218,7 +219,7 @@ def test_a_search_goes_on_from_the_journal_of_a_driver_that_was_killed(cluster, 
     (tmp_path / "open").touch()
     settings = {"trials": 4, "search": "random", "pruning": False}
     result = quick(Gated(tmp_path), SPACE, cluster, journal=tmp_path / "journal", **settings)
-    assert [one.attempts for one in result.trials] == [2, 1, 1, 1]
+    assert [trial.attempts for trial in result.trials] == [2, 1, 1, 1]
     assert alike(result) == alike(quick(LINE, SPACE, cluster, **settings))
 
 

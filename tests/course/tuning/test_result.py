@@ -1,5 +1,7 @@
 """What a result says of itself: its best trial, its table, its pictures, its importances."""
 
+import sys
+
 import pytest
 
 from course.tuning import Trial, TuningError, TuningResult, coordinates, importance, searches
@@ -22,15 +24,15 @@ def result(direction="minimize", **more):
 
 
 def test_the_best_is_the_least_or_the_most_and_the_earlier_of_two():
-    assert result().best.number == 19 and result().value == min(one.value for one in result().ranked())
-    assert result("maximize").value == max(one.value for one in result().ranked())
+    assert result().best.number == 19 and result().value == min(record.value for record in result().ranked())
+    assert result("maximize").value == max(record.value for record in result().ranked())
     twice = (trial(0, 0.2), trial(1, 0.2))
     assert TuningResult(twice, SPACE).best.number == TuningResult(twice, SPACE, direction="maximize").best.number == 0
 
 
 def test_the_best_so_far_never_gets_worse_and_counts_only_what_is_done():
     for direction, sign in (("minimize", 1), ("maximize", -1)):
-        best = [sign * one for one in result(direction).best_so_far()]
+        best = [sign * value for value in result(direction).best_so_far()]
         assert best == sorted(best, reverse=True) and len(best) == 27
     assert TuningResult((trial(0, 0.5, "pruned"), trial(1, 0.5)), SPACE).best_so_far()[0] is None
 
@@ -54,18 +56,14 @@ def test_its_words_and_its_table_have_the_best_trial_and_how_many_there_are():
     assert "✕ diverged" in texts_of(TuningResult(result().trials[-3:], SPACE))["text/html"]
 
 
-def test_what_decides_is_more_important_than_what_does_not():
+def test_what_decides_is_more_important_than_what_does_not_without_scikit_learn(monkeypatch):
+    for name in ("sklearn", "pandas", "plotly"):
+        monkeypatch.setitem(sys.modules, name, None)
     shares = result().importances()
     assert list(shares)[0] == "learning_rate" and sum(shares.values()) == pytest.approx(1)
     assert set(shares) <= set(SPACE.searched)
     with pytest.raises(ValueError, match="7 trials are done"):
         TuningResult(result().trials[:7], SPACE).importances()
-
-
-def test_importance_needs_no_scikit_learn(monkeypatch):
-    for name in ("sklearn", "pandas", "plotly"):
-        monkeypatch.setitem(__import__("sys").modules, name, None)
-    assert result().importances()
 
 
 @pytest.mark.parametrize(
@@ -78,9 +76,9 @@ def test_importance_needs_no_scikit_learn(monkeypatch):
     ids=["searches", "coordinates", "importance"],
 )
 def test_a_picture_says_in_words_what_it_shows_and_is_the_same_bytes_again(drawn):
-    one = drawn()
-    assert one.html == drawn().html and "<svg" in one.html
-    assert one.alt.split(".")[0] in ("All alike", "Near a third", "The rate decides") and len(one.alt) > 30
+    picture = drawn()
+    assert picture.html == drawn().html and "<svg" in picture.html
+    assert picture.alt.split(".")[0] in ("All alike", "Near a third", "The rate decides") and len(picture.alt) > 30
 
 
 def test_searches_that_cannot_be_compared_are_refused():

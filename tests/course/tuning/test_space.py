@@ -23,8 +23,8 @@ SPACES = st.dictionaries(st.sampled_from("abc"), VALUES, min_size=1)
 
 
 def test_each_notation_is_the_distribution_that_it_says():
-    given = {"a": (0.1, 2.0), "b": (1, 9), "c": (0.1, 10, "log"), "d": (1, 64, "log"), "e": ["x", 2, None], "f": 3}
-    space = make_space(given)
+    notations = {"a": (0.1, 2.0), "b": (1, 9), "c": (0.1, 10, "log"), "d": (1, 64, "log"), "e": ["x", 2, None], "f": 3}
+    space = make_space(notations)
     assert space.fixed == {"f": 3}
     assert space.searched == {
         "a": FloatDistribution(0.1, 2.0),
@@ -36,9 +36,9 @@ def test_each_notation_is_the_distribution_that_it_says():
 
 
 def test_optunas_own_distributions_are_taken_as_they_are():
-    one = FloatDistribution(0.0, 1.0, step=0.25)
-    assert make_space({"momentum": one}).searched == {"momentum": one}
-    assert make_space({"momentum": one}).written() == {"momentum": "0 to 1, in steps of 0.25"}
+    quarters = FloatDistribution(0.0, 1.0, step=0.25)
+    assert make_space({"momentum": quarters}).searched == {"momentum": quarters}
+    assert make_space({"momentum": quarters}).written() == {"momentum": "0 to 1, in steps of 0.25"}
 
 
 @pytest.mark.parametrize(
@@ -75,21 +75,21 @@ def test_a_space_in_which_nothing_is_searched_is_refused(wrong):
 
 
 @given(SPACES, st.integers(27, 80))
-def test_a_grid_lies_in_its_space_is_within_the_budget_and_has_each_point_once(given, trials):
-    space = make_space(given)
+def test_a_grid_lies_in_its_space_is_within_the_budget_and_has_each_point_once(notations, trials):
+    space = make_space(notations)
     points = grid(space, trials)
     assert 1 <= len(points) <= trials
     assert len({tuple(point.items()) for point in points}) == len(points)
     for point in points:
         for name, value in point.items():
-            one = space.searched[name]
-            assert one._contains(one.to_internal_repr(value))
-    for name, one in space.searched.items():
+            distribution = space.searched[name]
+            assert distribution._contains(distribution.to_internal_repr(value))
+    for name, distribution in space.searched.items():
         values = {point[name] for point in points}
-        if isinstance(one, CategoricalDistribution):
-            assert values == set(one.choices)
+        if isinstance(distribution, CategoricalDistribution):
+            assert values == set(distribution.choices)
         elif len(values) > 1:
-            assert {one.low, one.high} <= values
+            assert {distribution.low, distribution.high} <= values
 
 
 def test_a_grid_of_one_number_has_as_many_points_as_trials_spread_over_powers_of_ten():

@@ -40,7 +40,7 @@ def loss(parameters, step):
 
 
 def without_attempts(records):
-    return [(one.number, one.parameters, one.state, one.value, one.reports) for one in records]
+    return [(record.number, record.parameters, record.state, record.value, record.reports) for record in records]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -53,41 +53,41 @@ def no_waiting_for_the_disk():
 
 @pytest.fixture(scope="module", params=["tpe", "random", "grid"])
 def uninterrupted(request, tmp_path_factory):
-    """The plan of a search, its journal, and what it found."""
+    """The plan of a search, its journal, and its records."""
     path = tmp_path_factory.mktemp("journals") / request.param
     with opened_study(plan(request.param), path) as study:
         return plan(request.param), path.read_bytes, lived(study)
 
 
 def test_a_study_has_its_budget_of_trials_and_prunes_some(uninterrupted):
-    made, _, records = uninterrupted
-    assert len(records) == made.budget == 12
-    assert {one.state for one in records} == {"done", "pruned"}
-    assert all(one.parameters["workers"] == 3 for one in records)
-    assert all(len(one.reports) < 4 and one.value is None for one in records if one.state == "pruned")
+    searched, _, records = uninterrupted
+    assert len(records) == searched.budget == 12
+    assert {record.state for record in records} == {"done", "pruned"}
+    assert all(record.parameters["workers"] == 3 for record in records)
+    assert all(len(record.reports) < 4 and record.value is None for record in records if record.state == "pruned")
 
 
 @given(data=st.data())
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_journal_that_was_cut_off_anywhere_leads_to_the_same_trials(uninterrupted, data, tmp_path):
-    made, whole, records = uninterrupted
+    searched, whole, records = uninterrupted
     content, path = whole(), tmp_path / "journal"
     path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
-    with opened_study(made, path) as study:
-        found = lived(study)
-    assert without_attempts(found) == without_attempts(records)
+    with opened_study(searched, path) as study:
+        again = lived(study)
+    assert without_attempts(again) == without_attempts(records)
 
 
 @given(data=st.data())
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_journal_with_a_damaged_byte_is_refused_whole_or_never_has_too_many_trials(uninterrupted, data, tmp_path):
-    made, whole, _ = uninterrupted
+    searched, whole, _ = uninterrupted
     content, path = bytearray(whole()), tmp_path / "journal"
     content[data.draw(st.integers(0, len(content) - 2))] = data.draw(st.sampled_from(b'\x00\xff\n"{}9a'))
     path.write_bytes(content)
     try:
-        with opened_study(made, path) as study:
-            assert len(lived(study)) == made.budget
+        with opened_study(searched, path) as study:
+            assert len(lived(study)) == searched.budget
     except ValueError as refused:
         assert "journal=" in str(refused)
         assert path.read_bytes() == bytes(content)
@@ -181,9 +181,9 @@ def test_a_journal_of_another_search_is_refused_by_what_differs(change, name, tm
 
 def test_more_trials_may_be_asked_for_later_and_fewer_are_there_already(tmp_path):
     path = tmp_path / "journal"
-    for trials, found in ((5, 5), (9, 9), (3, 9)):
+    for trials, count in ((5, 5), (9, 9), (3, 9)):
         with opened_study(plan(trials=trials), path) as study:
-            assert len(lived(study)) == found
+            assert len(lived(study)) == count
 
 
 @pytest.mark.parametrize("where", ["a folder", "nowhere/that/is/a file/journal"])
@@ -224,7 +224,7 @@ def test_a_journal_that_is_removed_is_told(tmp_path):
 
 def test_what_the_sampler_draws_for_a_trial_does_not_depend_on_when_it_was_opened():
     assert journal_module.STUDY == "course.tuning"
-    with opened_study(plan("random"), None) as one, opened_study(plan("random"), None) as other:
-        taken = [other.next() for _ in range(12)]  # twelve workers at once
-        assert taken == [(record.number, record.parameters) for record in lived(one)]
-        assert other.next() is None
+    with opened_study(plan("random"), None) as early, opened_study(plan("random"), None) as late:
+        taken = [late.next() for _ in range(12)]  # twelve workers at once
+        assert taken == [(record.number, record.parameters) for record in lived(early)]
+        assert late.next() is None

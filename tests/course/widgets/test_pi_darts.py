@@ -31,6 +31,7 @@ def test_every_method_and_every_size_can_be_thrown(widget, method):
     assert "standard errors" in widget.static().html
 
 
+@pytest.mark.long
 def test_the_page_has_three_seeds_and_every_method_up_to_a_million_darts(widget):
     data = widget.wait().data()
     runs = {(run["method"], run["seed"]): run for run in data["runs"]}

@@ -1,6 +1,7 @@
 """compose.yaml: in which order its services start, by what, and what is wrong with who can reach what."""
 
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import yaml
@@ -18,20 +19,15 @@ def compose():
 
 def plan(file, stages):
     """Return what starts, in its order: dicts of `name`, `command`, `health` (None: it ends by itself), `after`."""
-    services, planned = file["services"], []
+    services = file["services"]
     once = {
         name
         for service in services.values()
         for name, on in service.get("depends_on", {}).items()
         if on["condition"] == "service_completed_successfully"
     }
-    while len(planned) < len(services):
-        there = {one["name"] for one in planned}
-        ready = [n for n in services if n not in there and set(services[n].get("depends_on", {})) <= there]
-        assert ready, f"these wait for each other: {sorted(set(services) - there)}"
-        for name in ready:
-            planned.append(_one(name, services[name], stages, name in once))
-    return planned
+    order = TopologicalSorter({name: service.get("depends_on", {}) for name, service in services.items()})
+    return [_one(name, services[name], stages, name in once) for name in order.static_order()]
 
 
 def _one(name, service, stages, once):

@@ -21,6 +21,10 @@ def lab(tmp_path_factory):
     return write_small_lab(tmp_path_factory.mktemp("labs"))
 
 
+#: What nbconvert makes of text, code and pictures.
+TAGS = set("div span pre code img button input textarea p a br body main".split())
+
+
 class Alive(HTMLParser):
     """What in a piece of HTML would run, load or be typeset: tags, attributes, and mathematics outside of <pre>."""
 
@@ -31,21 +35,7 @@ class Alive(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.pre += tag in ("pre", "textarea")
-        if tag not in (
-            "div",
-            "span",
-            "pre",
-            "code",
-            "img",
-            "button",
-            "input",
-            "textarea",
-            "p",
-            "a",
-            "br",
-            "body",
-            "main",
-        ):
+        if tag not in TAGS:
             self.found.append(tag)
         for name, value in attributes:
             link = name in ("href", "src") and not (value or "").startswith(("data:image/png;base64,", "#"))

@@ -57,6 +57,13 @@ def book(course, empty):
         one.close()
 
 
+def write_class(course, small, **handed_in):
+    """Write the class's marks, after these students handed in notebooks of these words; return what is flagged."""
+    for student, text in handed_in.items():
+        hand_in(course, student, text)
+    return write_gradebook(course, small, RULES, graded(course, small).graded)
+
+
 def grades(book, student):
     """Return {cell: (auto_score, manual_score, needs_manual_grade)} as nbgrader finds them."""
     found = book.find_submission("small", student).notebooks[0].grades
@@ -89,8 +96,7 @@ def test_marks_get_into_the_gradebook_as_nbgrader_has_them(course, small, book):
 
 
 def test_what_a_person_entered_is_never_overwritten_and_flagged_when_the_automatic_mark_changes(course, small, book):
-    hand_in(course, "ada", "HALF")
-    write_gradebook(course, small, RULES, graded(course, small).graded)
+    write_class(course, small, ada="HALF")
     with book() as found:
         found.find_grade("check_double", "small", "small", "ada").manual_score = 2.5
         found.find_grade("words", "small", "small", "ada").manual_score = 4.0
@@ -99,8 +105,7 @@ def test_what_a_person_entered_is_never_overwritten_and_flagged_when_the_automat
         found.find_comment("double", "small", "small", "ada").manual_comment = "nearly"
         found.db.commit()
     assert write_gradebook(course, small, RULES, graded(course, small, again=True).graded) == []
-    hand_in(course, "ada", "FULL")
-    flagged = write_gradebook(course, small, RULES, graded(course, small).graded)
+    flagged = write_class(course, small, ada="FULL")
     assert flagged == [("ada", "double", 1.5, 3.0)]
     with book() as found:
         assert grades(found, "ada") == {
@@ -120,8 +125,7 @@ def test_what_a_person_entered_is_never_overwritten_and_flagged_when_the_automat
 def test_a_stop_in_mid_writing_leaves_the_earlier_marks_and_the_next_time_completes_them(
     course, small, book, monkeypatch
 ):
-    hand_in(course, "ada")
-    write_gradebook(course, small, RULES, graded(course, small).graded)
+    write_class(course, small, ada="FULL")
     hand_in(course, "ada", "HALF")
     hand_in(course, "bob", "HALF")
     changed, write = graded(course, small).graded, gradebook._write_marks
@@ -144,19 +148,16 @@ def test_a_stop_in_mid_writing_leaves_the_earlier_marks_and_the_next_time_comple
 
 
 def test_our_failure_is_no_zero_in_the_gradebook(course, small, book):
-    hand_in(course, "ada", "RAISE")
-    write_gradebook(course, small, RULES, graded(course, small).graded)
+    write_class(course, small, ada="RAISE")
     with book() as found:
         assert set(grades(found, "ada").values()) == {(None, None, True)}
-    hand_in(course, "ada", "FULL")
-    write_gradebook(course, small, RULES, graded(course, small).graded)
+    write_class(course, small, ada="FULL")
     with book() as found:
         assert found.find_submission("small", "ada").score == 6.0
 
 
 def test_a_withdrawn_notebook_leaves_no_marks_behind(course, small, book):
-    hand_in(course, "ada")
-    write_gradebook(course, small, RULES, graded(course, small).graded)
+    write_class(course, small, ada="FULL")
     write_autograded(course, small, graded(course, small).graded[0])
     (course.submitted("ada", "small") / "small.ipynb").unlink()
     after = graded(course, small).graded
@@ -180,7 +181,7 @@ def test_due_dates_extensions_and_penalties_are_nbgrader_s_too(course, small, bo
         assert 11 * 3600 < submission.total_seconds_late < 13 * 3600
         assert submission.late_submission_penalty == 1.5
     hand_in(course, "ada", "FULL again")
-    write_gradebook(course, small, RULES, graded(course, small).graded)
+    write_class(course, small)
     with book() as found:
         assert not found.find_submission("small", "ada").late_submission_penalty
 
@@ -215,21 +216,20 @@ def test_a_cell_that_the_lab_got_since_is_added_to_earlier_submissions(course, s
 
 
 def test_a_locked_gradebook_keeps_its_marks_and_is_told(course, small, book, monkeypatch):
-    hand_in(course, "ada", "HALF")
-    write_gradebook(course, small, RULES, graded(course, small).graded)
+    write_class(course, small, ada="HALF")
     hand_in(course, "ada")
     monkeypatch.setattr(gradebook_file, "PATIENCE", 0.2)
     other = sqlite3.connect(course.gradebook)
     try:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(ClassError, match="in use by another program.*run the same command again"):
-            write_gradebook(course, small, RULES, graded(course, small).graded)
+            write_class(course, small)
         other.rollback()
     finally:
         other.close()
     with book() as found:
         assert found.find_submission("small", "ada").score == 3.0
-    write_gradebook(course, small, RULES, graded(course, small).graded)
+    write_class(course, small)
     with book() as found:
         assert found.find_submission("small", "ada").score == 6.0
 
@@ -243,7 +243,7 @@ def test_a_corrupt_gradebook_is_told_and_left_alone(course, small, book, harm):
         data = whole[:2000] + b"\xff" * (len(whole) - 2000)
     course.gradebook.write_bytes(data)
     with pytest.raises(ClassError, match="no gradebook, or a broken one.*mv .*gradebook.db.broken"):
-        write_gradebook(course, small, RULES, graded(course, small).graded)
+        write_class(course, small)
     assert course.gradebook.read_bytes() == data
 
 
@@ -309,7 +309,7 @@ def test_nbgrader_s_own_list_says_that_all_is_graded(course, small, book, monkey
 def test_feedback_pages_have_a_person_s_marks(course, small, book):
     hand_in(course, "ada", "HALF")
     (course.root / "submitted" / "bob").mkdir()
-    write_gradebook(course, small, RULES, graded(course, small).graded)
+    write_class(course, small)
     with book() as found:
         found.find_grade("words", "small", "small", "ada").manual_score = 3.5
         found.find_comment("words", "small", "small", "ada").manual_comment = "a <b>fine</b> text"

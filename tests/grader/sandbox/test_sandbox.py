@@ -19,8 +19,8 @@ pytestmark = pytest.mark.usefixtures("nothing_left")
 READ = "def read(n):\n    d = b''\n    while len(d) < n:\n        d += os.read(REQUESTS, n - len(d))\n    return d\n"
 
 
-def run(program, requests=b"", **limits):
-    return Sandbox(Profile(**{"seconds": 20, **limits})).run(program, requests)
+def run(program, **limits):
+    return Sandbox(Profile(**{"seconds": 20, **limits})).run(program)
 
 
 def test_a_program_answers_what_it_is_asked():

@@ -46,7 +46,7 @@ def without_names(names):
     [
         (lists.LOWER - _BESIDE, "LOWER_PRECISION_FP"),
         (lists.FLOAT32 - _BESIDE, "FP32"),
-        (lists.FLOAT32_UNLESS_TOLD, "FP32_SET_OPT_DTYPE"),
+        (lists.FLOAT32_BY_DEFAULT, "FP32_SET_OPT_DTYPE"),
         (lists.WIDEST, "PROMOTE"),
     ],
 )
@@ -61,7 +61,7 @@ def test_every_kernel_that_torch_has_is_in_a_list():
         for name in torch._C._dispatch_get_all_op_names()
         if name.startswith("aten::") and torch._C._dispatch_has_kernel_for_dispatch_key(name, "AutocastCUDA")
     }
-    ours = lists.LOWER | lists.FLOAT32 | lists.FLOAT32_UNLESS_TOLD | {*lists.TOLD_FLOAT32} | lists.WIDEST | lists.BANNED
+    ours = lists.LOWER | lists.FLOAT32 | lists.FLOAT32_BY_DEFAULT | {*lists.GIVEN_FLOAT32} | lists.WIDEST | lists.BANNED
     registered = without_names(registered)
     registered -= {"_cudnn_rnn"}  # in a build for CUDA; here the functions that call it are lowered
     assert len(registered) > 100 and registered <= ours

@@ -308,6 +308,7 @@ def done(tmp_path_factory):
     return where, ran
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_two_processes_do_as_cuda_s_would(name, done):
     where, ran = done
@@ -317,6 +318,7 @@ def test_two_processes_do_as_cuda_s_would(name, done):
         assert not error.read_text(), error.read_text()
 
 
+@pytest.mark.long
 def test_both_processes_end_well_and_gloo_is_named_once(done):
     _, ran = done
     assert ran.returncode == 0, ran.stderr

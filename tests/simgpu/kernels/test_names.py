@@ -69,7 +69,8 @@ def test_the_tables_name_what_torch_declares():
         and not unary(function)
     }
     assert checked >= CHECKED
-    assert all(name.endswith("_backward") for name in checked - CHECKED), "the others are called by programs"
+    if (2, 13) <= torch.__version__ < (2, 14):  # the torch that the table was made from
+        assert all(name.endswith("_backward") for name in checked - CHECKED), "the others are called by programs"
     for name in ITERATED - {"binary_cross_entropy_with_logits"}:  # that one is composed of such ops
         assert declared()[name].device_check == DeviceCheckType.NoCheck
 

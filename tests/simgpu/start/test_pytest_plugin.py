@@ -103,6 +103,7 @@ def test_too_few_for_a_marker_and_what_makes_no_sense(runs):
     assert "takes the number of GPUs, as in @pytest.mark.gpus(2)" in runs["no count"][1]
 
 
+@pytest.mark.long
 def test_from_the_command_line_the_header_says_that_none_is_real(suite):
     options = ["--simulate-gpus", "--gpu-count=3", "--gpu-model=T4"]
     done = started(suite, "-m", "pytest", "-v", *options, "test_suite.py")

@@ -188,6 +188,7 @@ def test_no_import_of_torch_fails_for_a_bad_environment():
     assert done.returncode == 0 and done.stdout == "2.0 False\n" and "SIMGPU_GPUS='many'" in done.stderr
 
 
+@pytest.mark.long
 def test_without_its_variable_the_entry_point_loads_nothing(monkeypatch):
     code = (
         "import torch, sys; print(sorted(name for name in sys.modules if name.startswith('simgpu')), "

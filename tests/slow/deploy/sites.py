@@ -19,8 +19,8 @@ import torch
 from course import estimate_pi, linear_regression, train
 from course.deploy import deploy
 from course.deploy.launcher import DeployError
-from course.training import Hook
 from tests.course.deploy.slurm_here import OTHER, need_slurm, slurm_here
+from tests.helpers.cluster.at_step import At
 from tests.helpers.shells import eventually
 from tests.slow.deploy.storm import home, leftovers
 
@@ -84,23 +84,6 @@ SITES = {
 }
 
 
-class At(Hook):
-    """Calls `act` once, after a step."""
-
-    def __init__(self, step, act):
-        self._step, self._act = step, act
-
-    def after_run(self, session, step):
-        if self._act and step.step >= self._step:
-            act, self._act = self._act, None
-            act()
-
-
-def job_of(slurm, task):
-    """Return the number of the job that runs as `task`."""
-    return next(job for job, (state, comment) in slurm.jobs().items() if comment == task and state == "RUNNING")
-
-
 @pytest.fixture
 def at(tmp_path, monkeypatch):
     """A function: within `with at(site)` this process's commands are for a Slurm of that site; it leaves nothing."""
@@ -125,7 +108,7 @@ def test_a_cluster_lives_on_a_slurm_of_another_site(name, at):
             "slurm", ps=1, worker=2, interface="lo", say=lambda line, **_: said.append(line), **site.options
         ) as cluster:
             assert estimate_pi(10**6, executor=cluster.executor) == estimate_pi(10**6)
-            cancel = At(100, lambda: slurm.run("scancel", job_of(slurm, FIRST)))
+            cancel = At(100, lambda: slurm.run("scancel", slurm.job_of(FIRST)))
             result = train(linear_regression(), cluster, optimizer=SGD, total_steps=2_000, hooks=[cancel])
             assert result.version == 2_000
             cluster.kill(SECOND)
@@ -152,7 +135,7 @@ def test_a_requeued_job_comes_back_under_its_name_and_the_training_goes_on(task,
     with at(Site(REQUEUES_SOON)) as slurm, cluster_of(said, ps=1, worker=2, requeue=True) as cluster:
 
         def requeue():
-            job = job_of(slurm, task)
+            job = slurm.job_of(task)
             slurm.run("scontrol", "requeue", job)
             eventually(lambda: slurm.jobs()[job][0] == "PENDING")
 

@@ -62,14 +62,7 @@ def _down(slurm, name, seconds):
 
 
 #: name -> what it does to (slurm, cluster, draw)
-BLOWS = {
-    "cancel": _cancel,
-    "kill": _kill,
-    "freeze": _freeze,
-    "drain": _drain,
-    "slurmd": _slurmd,
-    "slurmctld": _slurmctld,
-}
+BLOWS = {blow.__name__[1:]: blow for blow in (_cancel, _kill, _freeze, _drain, _slurmd, _slurmctld)}
 
 
 @dataclass
@@ -84,7 +77,7 @@ class Outcome:
 
 
 class _Until(Hook):
-    """Stops the training when `over` is set, and notes the last step told."""
+    """Stops the training when `over` is set."""
 
     def __init__(self, over):
         self._over = over

@@ -48,7 +48,7 @@ def main(parts, record):
             document[part] = {"hardware": record, "date": datetime.date.today().isoformat(), "rows": rows}
             path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         if part != "elsewhere":
-            wrong += [one for one in rows if one["seconds"] < least(one["design"], WORKERS, one["delay"])]
+            wrong += [row for row in rows if row["seconds"] < least(row["design"], WORKERS, row["delay"])]
     click.echo(f"quicker than can be: {wrong or 'none'}")
     raise SystemExit(bool(wrong))
 
@@ -56,16 +56,16 @@ def main(parts, record):
 def sweep():
     """Return a row for each design, delay and limit."""
     rows = []
-    with local_cluster(ps=2, worker=WORKERS) as two, local_cluster(ps=1, worker=WORKERS) as one:
+    with local_cluster(ps=2, worker=WORKERS) as two_shards, local_cluster(ps=1, worker=WORKERS) as one_shard:
         designs = {
-            "asynchronous": partial(trained, one, "async", WORKERS, ROUNDS),
-            "synchronous": partial(trained, one, "sync", WORKERS, ROUNDS),
-            "shards": partial(trained, two, "sync", WORKERS, ROUNDS),
+            "asynchronous": partial(trained, one_shard, "async", WORKERS, ROUNDS),
+            "synchronous": partial(trained, one_shard, "sync", WORKERS, ROUNDS),
+            "shards": partial(trained, two_shards, "sync", WORKERS, ROUNDS),
             "ring": partial(ring, WORKERS, ROUNDS),
         }
         for delay, bandwidth in [*((delay, None) for delay in DELAYS), *((delay, LIMIT) for delay in LIMITED)]:
             for design, run in designs.items():
-                rows.append(said(row(design, delay, bandwidth, run(delay, bandwidth))))
+                rows.append(printed(row(design, delay, bandwidth, run(delay, bandwidth))))
     return rows
 
 
@@ -74,15 +74,15 @@ def hosts():
     if reason := missing():
         click.echo(f"NOT DONE HERE, two hosts can't be made: {reason}")
         return []
-    return [said(one, "two hosts") for one in across(WORKERS, ROUNDS, DELAYS)]
+    return [printed(figure, "two hosts") for figure in across(WORKERS, ROUNDS, DELAYS)]
 
 
-def said(one, where="one host"):
-    """Say a figure, and return it."""
-    limit = f"{one['bandwidth']:,.0f} bytes/s" if one["bandwidth"] else "no limit"
-    ends = f"{where}, {limit:17} {1e3 * one['seconds']:7.1f} ms a round"
-    click.echo(f"{one['design']:12} {1e3 * one['delay']:5.0f} ms, {ends}")
-    return one
+def printed(figure, where="one host"):
+    """Print a figure, and return it."""
+    limit = f"{figure['bandwidth']:,.0f} bytes/s" if figure["bandwidth"] else "no limit"
+    ends = f"{where}, {limit:17} {1e3 * figure['seconds']:7.1f} ms a round"
+    click.echo(f"{figure['design']:12} {1e3 * figure['delay']:5.0f} ms, {ends}")
+    return figure
 
 
 def everywhere():
@@ -101,15 +101,15 @@ def everywhere():
             "Slurm of one node": partial(deploy, "slurm", **jobs),
             "SSH to one host": partial(deploy, "ssh", **sshd.options, **jobs),
         }
-        return [{"system": name, **the_cell(made)} for name, made in systems.items()]
+        return [{"system": name, **the_cell(start)} for name, start in systems.items()]
 
 
-def the_cell(made):
-    """Run the chapter's cell on the cluster that `made()` gives; return its seconds and what it found."""
+def the_cell(start):
+    """Run the chapter's cell on the cluster that `start()` gives; return its seconds and its results."""
     began = time.perf_counter()
-    with made() as cluster:
-        there = time.perf_counter()
-        found = estimate_pi(1_000_000, executor=cluster.executor)
+    with start() as cluster:
+        joined = time.perf_counter()
+        estimate = estimate_pi(1_000_000, executor=cluster.executor)
         counted = time.perf_counter()
         problem = training.linear_regression()
         sgd = partial(torch.optim.SGD, lr=0.02)
@@ -118,9 +118,9 @@ def the_cell(made):
     best = problem.least_squares()
     slope = abs(result.parameters["slope"].item() - best.slope) / best.slope_error
     intercept = abs(result.parameters["intercept"].item() - best.intercept) / best.intercept_error
-    seconds = {"start": there - began, "first_pi": counted - there, "first_training": ended - counted}
-    found = {"pi": found.value, "off": round(max(slope, intercept), 3)}
-    return {name: round(value, 2) for name, value in seconds.items()} | found
+    seconds = {"start": joined - began, "first_pi": counted - joined, "first_training": ended - counted}
+    results = {"pi": estimate.value, "off": round(max(slope, intercept), 3)}
+    return {name: round(value, 2) for name, value in seconds.items()} | results
 
 
 if __name__ == "__main__":

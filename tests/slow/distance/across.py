@@ -21,20 +21,20 @@ DESIGNS = {"asynchronous": "async", "synchronous": "sync"}
 
 def across(workers, rounds, delays):
     """Return a row for each design and delay; NotHereError where there can be no two hosts."""
-    with two_hosts() as (one, other), tempfile.TemporaryDirectory() as folder:
+    with two_hosts() as (server, workshop), tempfile.TemporaryDirectory() as folder:
         certificate = Path(folder) / "cluster.pem"
         write_certificate(certificate)
-        spec = {"ps_hosts": f"{one.address}:2222"}
-        spec["worker_hosts"] = ",".join(f"{other.address}:{2222 + number}" for number in range(workers))
+        spec = {"ps_hosts": f"{server.address}:2222"}
+        spec["worker_hosts"] = ",".join(f"{workshop.address}:{2222 + number}" for number in range(workers))
         flags = ["--ps-hosts", spec["ps_hosts"], "--worker-hosts", spec["worker_hosts"], "--certificate", certificate]
         with Members(*flags) as members:
-            members.start("ps", prefix=_inside(one))
+            members.start("ps", prefix=_inside(server))
             for number in range(workers):
-                members.start("worker", number, prefix=_inside(other))
+                members.start("worker", number, prefix=_inside(workshop))
             for member in members.started:
                 member.says("listens at")
             work = json.dumps({"spec": spec, "certificate": str(certificate), "rounds": rounds, "delays": delays})
-            driver = [*_inside(other), sys.executable, "-m", __name__, work]
+            driver = [*_inside(workshop), sys.executable, "-m", __name__, work]
             done = subprocess.run(driver, capture_output=True, text=True, timeout=PATIENCE)
         if done.returncode:
             raise RuntimeError(f"the driver failed: {done.stderr}")

@@ -58,7 +58,7 @@ def ring(workers, rounds, delay, bandwidth):
         lines = [opened.enter_context(Link(delay, bandwidth)) for _ in range(workers)]
         onward = [lines[rank].to(listening[(rank + 1) % workers].getsockname()[:2]) for rank in range(workers)]
         to_next = [opened.enter_context(socket.create_connection(address, 10)) for address in onward]
-        from_last = [opened.enter_context(one.accept()[0]) for one in listening]
+        from_last = [opened.enter_context(server.accept()[0]) for server in listening]
 
         def rank(number):
             reading = from_last[number].makefile("rb")

@@ -1,17 +1,17 @@
-"""One lane: reads seeds, a line each, and answers each with its outcome as a line of JSON."""
+"""One lane: the process that runs one trial after another, on clusters that it keeps."""
 
 import faulthandler
 import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
 
 import torch
 
 from tests.helpers.namespaces import NotHereError
 from tests.slow.faults.catalogue import KINDS
 from tests.slow.faults.counting import SGD_1
-from tests.slow.faults.lanes import as_line, own_words
 from tests.slow.faults.outcome import Outcome
 from tests.slow.faults.plan import plan
 from tests.slow.faults.scenes.classic import ClassicScene
@@ -29,21 +29,23 @@ SCENES = {
 }
 
 
-def main():
-    """Serve until standard input ends."""
-    words = own_words()
+def serve(pipe):
+    """Answer each seed that comes by `pipe` twice: when all that its trial needs is there, and with its `Outcome`.
+
+    Ends with the pipe, or by SIGTERM.
+    """
+    faulthandler.enable()
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(signal.SIGUSR1, all_threads=True)
     open_scenes = {}
     signal.signal(signal.SIGTERM, _end)
     SGD_1([torch.zeros(1)])  # the first optimiser imports a good part of torch
     try:
-        for line in sys.stdin:
-            begun = iter([True])
-            outcome = tried(
-                int(line), open_scenes, lambda begun=begun: next(begun, None) and print("begun", file=words)
-            )
-            print(as_line(outcome), file=words)
+        with suppress(EOFError):
+            while True:
+                begun = iter([True])
+                outcome = tried(pipe.recv(), open_scenes, lambda begun=begun: next(begun, None) and pipe.send("begun"))
+                pipe.send(outcome)
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends already
         for scene in open_scenes.values():
@@ -76,7 +78,3 @@ def tried(seed, open_scenes, begun):
             close.close()
         seconds = time.monotonic() - began
         return Outcome(seed, trial.kind.name, "wrong", seconds, None, "", [traceback.format_exc()])
-
-
-if __name__ == "__main__":
-    main()

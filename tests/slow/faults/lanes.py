@@ -1,15 +1,12 @@
 """Lanes: processes that run trials one after another; one that says nothing for too long has hung, and is replaced."""
 
 import collections
-import json
+import multiprocessing
 import os
-import queue
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
-from dataclasses import asdict
+from pathlib import Path
 
 import psutil
 
@@ -97,46 +94,31 @@ class Served(threading.Thread):
 
 
 class Lane:
-    """One process that runs trials: a seed in, an outcome out. Its temporary files are removed with it."""
+    """One process that runs trials (`lane.serve`): a seed in, an outcome out. Its temporary files go with it."""
 
     def __init__(self):
-        command = [sys.executable, "-X", "faulthandler", "-m", "tests.slow.faults.lane"]
         self._folder = tempfile.TemporaryDirectory(prefix="course-lane-", ignore_cleanup_errors=True)
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "TMPDIR": self._folder.name},
-        )
-        self._lines, self._errors, self._at_work = queue.SimpleQueue(), [], False
-        self._readers = [
-            threading.Thread(target=self._read, args=(self._process.stdout, self._lines.put), daemon=True),
-            threading.Thread(target=self._read, args=(self._process.stderr, self._errors.append), daemon=True),
-        ]
-        for reader in self._readers:
-            reader.start()
-
-    def _read(self, stream, put):
-        for line in stream:
-            put(line)
-        put("")
+        self._output = Path(self._folder.name) / "output"
+        self._output.touch()
+        self._pipe, theirs = multiprocessing.Pipe()
+        self._process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs, self._folder.name))
+        self._process.start()
+        theirs.close()
+        self._at_work = False
 
     def run(self, seed):
         """Run one trial, of which the lane says its beginning and its end; None when it hung or the lane ended."""
-        self._errors.clear()
         self._at_work = True
         try:
-            self._process.stdin.write(f"{seed}\n")
-            self._process.stdin.flush()
-            line = self._lines.get(timeout=READY) and self._lines.get(timeout=HANG)
-        except (queue.Empty, BrokenPipeError):
-            return None
-        if not line:
+            self._pipe.send(seed)
+            for seconds in (READY, HANG):
+                if not self._pipe.poll(seconds):
+                    return None
+                outcome = self._pipe.recv()
+        except (EOFError, OSError):
             return None
         self._at_work = False
-        return Outcome(**json.loads(line))
+        return outcome
 
     def interrupt(self):
         """End the trial that runs: the lane cleans up, then ends."""
@@ -144,33 +126,39 @@ class Lane:
 
     def stacks(self):
         """Return where the lane's threads stand, as far as it can be known."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGUSR1)  # faulthandler, in the lane
+        if self._process.is_alive():
+            os.kill(self._process.pid, signal.SIGUSR1)  # faulthandler, in the lane
             threading.Event().wait(0.5)
-        return "".join(self._errors).rpartition("Current thread")[2][:3000]
+        return self._output.read_text(errors="replace").rpartition("Current thread")[2][:3000]
 
     def close(self):
         """End the lane: quietly, or with all that it opened when it doesn't answer."""
         family = _family(self._process.pid)
-        self._process.stdin.close()
+        self._pipe.close()
         if self._at_work:
             self.interrupt()
-        try:
-            self._process.wait(_GOODBYE)
-        except subprocess.TimeoutExpired:
+        self._process.join(_GOODBYE)
+        if self._process.is_alive():
             family = _family(self._process.pid)
             self._process.kill()
-            self._process.wait(10)
+            self._process.join(10)
         for process in family:
             if process.is_running():
                 process.kill()
         namespaces.sweep(self._process.pid)
         small_disk.sweep(self._folder.name)
         self._folder.cleanup()
-        for reader in self._readers:
-            reader.join(5)
-        self._process.stdout.close()
-        self._process.stderr.close()
+
+
+def _serve(pipe, folder):
+    """Be a lane, with `folder` for temporary files and, in its file `output`, for all that anybody prints."""
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    output = os.open(f"{folder}/output", os.O_WRONLY | os.O_APPEND)
+    for number in (1, 2):
+        os.dup2(output, number)
+    from tests.slow.faults.lane import serve  # here, and not in the process that only watches
+
+    serve(pipe)
 
 
 def _family(pid):
@@ -178,15 +166,3 @@ def _family(pid):
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
         return []
-
-
-def as_line(outcome):
-    """Return an outcome as the line that a lane says."""
-    return json.dumps(asdict(outcome))
-
-
-def own_words():
-    """Keep the real standard output for outcomes; what anybody prints goes to standard error. Return a writer."""
-    words = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
-    return words

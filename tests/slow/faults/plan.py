@@ -17,7 +17,6 @@ class Kind:
     scene: str
     limit: float
     errors: tuple[str, ...] = ()
-    modes: tuple[str, ...] = ("async", "sync")
     stretch: int = 1
     after: float = 0.0
 
@@ -50,7 +49,7 @@ def plan(seed, kinds):
     """Return the `Plan` of `seed`: kinds come round in turn, all else is drawn."""
     dice = random.Random(f"course fault {seed}")
     kind = kinds[seed % len(kinds)]
-    mode, workers = dice.choice(kind.modes), dice.choice([2, 3])
+    mode, workers = dice.choice(["async", "sync"]), dice.choice([2, 3])
     steps = kind.stretch * (dice.randrange(300, 700) if mode == "async" else dice.randrange(120, 260))
     return Plan(
         seed=seed,

@@ -32,9 +32,14 @@ class Hand:
         self.dark = self.calm = False
 
     def do(self, action):
-        """Do `action`; its kind is one of this class's methods."""
+        """Do `action`; its kind is one of this class's methods, most of which take a place in the page."""
         self.did = ""
-        getattr(self, f"_{action.kind}")(action)
+        do = getattr(self, f"_{action.kind}")
+        if action.kind not in ("click", "hover", "drag", "wheel", "touch", "press"):
+            do(action)
+        elif (at := self._at(action)) is not None:
+            self.page.mouse.move(*at)
+            do(action, *at)
 
     def _at(self, action):
         """Return where in the page the action points, or None where no exhibit is."""
@@ -43,48 +48,33 @@ class Hand:
             return None
         self.did, left, top, width, height = found
         size = self.page.viewport_size
-        return min(max(1, left + action.x * width), size["width"] - 2), min(
-            max(1, top + action.y * height), size["height"] - 2
-        )
+        x, y = left + action.x * width, top + action.y * height
+        return min(max(1, x), size["width"] - 2), min(max(1, y), size["height"] - 2)
 
-    def _click(self, action):
-        if (at := self._at(action)) is not None:
-            self.page.mouse.click(*at, click_count=2 if action.y > 0.9 else 1)
+    def _click(self, action, x, y):
+        self.page.mouse.click(x, y, click_count=2 if action.y > 0.9 else 1)
 
-    def _hover(self, action):
-        if (at := self._at(action)) is not None:
-            self.page.mouse.move(*at)
+    def _hover(self, action, x, y):
+        """The mouse is there already."""
 
-    def _drag(self, action):
-        if (at := self._at(action)) is not None:
-            self.page.mouse.move(*at)
-            self.page.mouse.down()
-            self.page.mouse.move(at[0] + 400 * (action.y - 0.5), at[1] + 200 * (action.x - 0.5), steps=4)
-            self.page.mouse.up()
+    def _drag(self, action, x, y):
+        self.page.mouse.down()
+        self.page.mouse.move(x + 400 * (action.y - 0.5), y + 200 * (action.x - 0.5), steps=4)
+        self.page.mouse.up()
 
-    def _wheel(self, action):
-        if (at := self._at(action)) is not None:
-            self.page.mouse.move(*at)
-            self.page.mouse.wheel(200 * (action.x - 0.5), 600 * (action.y - 0.5))
+    def _wheel(self, action, x, y):
+        self.page.mouse.wheel(200 * (action.x - 0.5), 600 * (action.y - 0.5))
 
-    def _touch(self, action):
+    def _touch(self, action, x, y):
         """One finger is put down, drawn a little, and lifted."""
-        if (at := self._at(action)) is None:
-            return
-        away = {"x": at[0] + 80 * (action.y - 0.5), "y": at[1] + 80 * (action.x - 0.5)}
-        for kind, points in (("Start", [{"x": at[0], "y": at[1]}]), ("Move", [away]), ("End", [])):
+        away = {"x": x + 80 * (action.y - 0.5), "y": y + 80 * (action.x - 0.5)}
+        for kind, points in (("Start", [{"x": x, "y": y}]), ("Move", [away]), ("End", [])):
             self.line.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
 
-    def _focus(self, action):
-        if (at := self._at(action)) is not None:
-            self.page.mouse.move(*at)
-            self.page.evaluate("([x, y]) => document.elementFromPoint(x, y)?.focus?.()", [*at])
-        return at
-
-    def _press(self, action):
-        if self._focus(action) is not None:
-            for key in action.keys:
-                self.page.keyboard.press(key)
+    def _press(self, action, x, y):
+        self.page.evaluate("([x, y]) => document.elementFromPoint(x, y)?.focus?.()", [x, y])
+        for key in action.keys:
+            self.page.keyboard.press(key)
 
     def _tab(self, action):
         for _ in range(1 + int(4 * action.x)):

@@ -1,18 +1,17 @@
 """A cluster on AWS: EC2 machines of its own, in a security group of its own, marked with its name."""
 
 import asyncio
-import difflib
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
-from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
-from course.deploy.clouds.deployer import CloudOptions
+from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CloudOptions
 from course.deploy.clouds.machines.machine_deployer import MachineDeployer
 from course.deploy.clouds.machines.machine_options import MachineOptions
 from course.deploy.clouds.machines.vm_cluster import MARK
 from course.deploy.launcher import DeployError
+from course.deploy.options import did_you_mean
 
 _CANONICAL, _UBUNTU = "099720109477", "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-amd64-server-*"
 _THERE = ["pending", "running", "stopping", "stopped"]
@@ -107,7 +106,7 @@ class AwsDeployer(MachineDeployer):
         """Return the library's cluster of EC2 machines."""
         from course.deploy.clouds.machines.ec2 import Cluster
 
-        cluster = Cluster(self, self.look)
+        cluster = Cluster(self)
         cluster.boto_session.register_component("data_loader", interface())
         return cluster
 
@@ -179,8 +178,7 @@ def _region(wanted):
     partitions = session.get_available_partitions()
     regions = [name for partition in partitions for name in session.get_available_regions("ec2", partition)]
     if region not in regions:
-        near = ", ".join(difflib.get_close_matches(region, regions, n=3, cutoff=0.3))
-        raise DeployError(f"AWS: there is no region {region!r}; did you mean one of {near}?")
+        raise DeployError(f"AWS: there is no region {region!r}.{did_you_mean(region, regions)}")
     return region
 
 

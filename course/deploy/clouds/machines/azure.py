@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, wrong
-from course.deploy.clouds.deployer import CloudOptions
+from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CloudOptions
 from course.deploy.clouds.machines.machine_deployer import MachineDeployer, in_thread
 from course.deploy.clouds.machines.machine_options import MachineOptions
 from course.deploy.clouds.machines.vm_cluster import MARK
@@ -67,10 +66,9 @@ class AzureOptions(MachineOptions):
         self.text("vnet", r"\w[\w.-]{1,63}", "name a virtual network of the group, as in vnet='course'")
         self.text("location", r"[a-z0-9]+", "name a location, as in location='eastus'")
         self.text("subscription", _UUID, "say its id; `az account show` has it")
-        if self.identity != "none" and not re.fullmatch(_IDENTITY, str(self.identity)):
-            why = "a machine that only shuts itself down costs as before. Name an identity that may delete it, as in"
-            example = "identity='/subscriptions/…/userAssignedIdentities/course' (docs/operators/azure.md), or 'none'"
-            raise ValueError(wrong("identity", self.identity, f"{why} {example}"))
+        why = "a machine that only shuts itself down costs as before. Name an identity that may delete it, as in"
+        example = "identity='/subscriptions/…/userAssignedIdentities/course' (docs/operators/azure.md), or 'none'"
+        self.text("identity", f"none|{_IDENTITY}", f"{why} {example}")
 
 
 class AzureDeployer(MachineDeployer):
@@ -107,7 +105,7 @@ class AzureDeployer(MachineDeployer):
         """Return the library's cluster of virtual machines."""
         from course.deploy.clouds.machines.azure_vm import Cluster
 
-        return Cluster(self, self.look)
+        return Cluster(self)
 
     def last_lines(self, machine: str) -> str:
         """Return the lines by which the machine asks for its own deletion."""

@@ -20,13 +20,12 @@ class Worker(Machine, AzureVMWorker):
 class Cluster(MachineCluster, AzureVMCluster):
     """The machines of one deployer."""
 
-    def __init__(self, deployer: Any, look: Any):
+    def __init__(self, deployer: Any):
         wanted, more = deployer.wanted, {}
         if wanted.identity != "none":
             more["identity"] = {"type": "UserAssigned", "user_assigned_identities": {wanted.identity: {}}}
         super().__init__(
             deployer,
-            look,
             location=wanted.location,
             resource_group=wanted.group,
             vnet=wanted.vnet,

@@ -49,8 +49,6 @@ class Virtual(Machine):
             raise self.cluster.deployer.ended(1)
         return state
 
-    close = Machine.close
-
 
 class Scheduler(Virtual, GCPScheduler):
     """The scheduler's machine."""
@@ -71,11 +69,10 @@ class Worker(Virtual, GCPWorker):
 class Cluster(MachineCluster, GCPCluster):
     """The machines of one deployer."""
 
-    def __init__(self, deployer: Any, look: Any):
+    def __init__(self, deployer: Any):
         wanted = deployer.wanted
         super().__init__(
             deployer,
-            look,
             projectid=deployer.project,
             zone=wanted.zone,
             network=wanted.network,

@@ -25,11 +25,10 @@ class Worker(Machine, EC2Worker):
 class Cluster(MachineCluster, EC2Cluster):
     """The machines of one deployer."""
 
-    def __init__(self, deployer: Any, look: Any):
+    def __init__(self, deployer: Any):
         wanted, mark = deployer.wanted, {MARK: deployer.name}
         super().__init__(
             deployer,
-            look,
             region=deployer.region,
             ami=deployer.ami,
             instance_type=wanted.machine,

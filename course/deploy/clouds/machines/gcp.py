@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from course.deploy.clouds.deployer import CloudOptions
+from course.deploy.clouds.cloud_options import CloudOptions
 from course.deploy.clouds.machines.machine_deployer import MachineDeployer, in_thread
 from course.deploy.clouds.machines.machine_options import MachineOptions
 from course.deploy.clouds.machines.vm_cluster import MARK
@@ -99,7 +99,7 @@ class GcpDeployer(MachineDeployer):
         """Return the library's cluster of Compute Engine machines."""
         from course.deploy.clouds.machines.compute_engine import Cluster
 
-        return Cluster(self, self.look)
+        return Cluster(self)
 
     @classmethod
     async def machines(cls, leftover: dict[str, Any]) -> list[str]:

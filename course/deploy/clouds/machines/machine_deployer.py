@@ -12,15 +12,14 @@ from typing import Any, ClassVar
 from distributed.utils import get_ip
 
 from course.cluster.certificates import new_certificate, security
-from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
-from course.deploy.clouds.deployer import CloudOptions
+from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CloudOptions
 from course.deploy.clouds.machines.machine_ends_itself import MACHINE_LOOKS_EVERY
 from course.deploy.clouds.machines.machine_options import client_network
 from course.deploy.launcher import DeployError
 
-#: For a cloud to end a cluster's machines, disks and networks: a minute, and two where machines shut down slowly.
+#: Seconds for a cloud to end a cluster's machines, disks and networks: a minute, or two for slow shutdowns.
 MACHINES_END = 180.0
-#: Between two looks at which of them remain; a machine that has just been asked for may be missing in the first.
+#: Seconds between two looks at which of them remain; a machine just requested may be missing in the first.
 MACHINES_END_EVERY = 2.0
 
 _LOG = logging.getLogger(__name__)
@@ -124,14 +123,16 @@ class MachineDeployer(ABC):
         self.address = getattr(scheduler, "external_address", None) or scheduler.address
 
     async def waiting(self) -> str:
-        """Return ""; now and then look whether the machines are there still, and raise where one is not."""
-        if self.address and time.monotonic() - self._looked > MACHINE_LOOKS_EVERY:
-            self._looked = time.monotonic()
+        """Return ""; raise where a machine has ended itself."""
+        if self.address:
             await self.look(1 + self.workers)
         return ""
 
     async def look(self, least: int = 1) -> None:
-        """Raise DeployError where fewer machines than `least` are there: the others have ended themselves."""
+        """Now and then ask the cloud; raise DeployError where fewer machines than `least` are there."""
+        if time.monotonic() - self._looked < MACHINE_LOOKS_EVERY:
+            return
+        self._looked = time.monotonic()
         with self.explained():
             count = len(await self.machines(self.leftover()))
         if count < least:
@@ -139,10 +140,8 @@ class MachineDeployer(ABC):
 
     def ended(self, count: int) -> DeployError:
         """Return the error of so many machines that have ended themselves."""
-        return DeployError(
-            f"{count} of the cluster's machines ended before they joined. Can they pull the image "
-            f"{self.wanted.image!r}, and is this course in it?"
-        )
+        advice = f"Can they pull the image {self.wanted.image!r}, and is this course in it?"
+        return DeployError(f"{count} of the cluster's machines ended before they joined. {advice}")
 
     async def log(self) -> str:
         """Return what Dask's scheduler and workers logged lately."""

@@ -2,71 +2,65 @@
 
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import dask
 
-#: For a cloud's machine to install Docker, take the image and start the scheduler.
+#: Seconds for a cloud's machine to install Docker, pull the image and start the scheduler.
 MACHINE_STARTS = 1200.0
-#: Between two looks of a machine whether its scheduler answers, and of a client whether its machines are there.
+#: Seconds between two looks of a machine whether its scheduler answers, and of a client whether its machines run.
 MACHINE_LOOKS_EVERY = 20.0
-#: A machine whose scheduler has been silent for so long ends itself.
+#: Seconds of silence of its scheduler after which a machine ends itself.
 MACHINE_LOST = 300.0
-
 
 _TEMPLATE = (Path(__file__).parent / "machine_ends_itself.sh").read_text(encoding="utf-8")
 
 
-@dataclass(frozen=True)
-class Startup:
-    """One machine's start-up script: which process of which image it runs, and when it ends itself; times in seconds.
+def startup_script(
+    cluster: str,
+    image: str,
+    command: str,
+    host: str,
+    port: int,
+    config: str,
+    idle: float,
+    hours: float,
+    end: str = "",
+    starts: float = MACHINE_STARTS,
+    lost: float = MACHINE_LOST,
+    every: float = MACHINE_LOOKS_EVERY,
+) -> str:
+    """Return one machine's start-up script: which process of which image it runs, and when it ends itself.
 
-    `command`: what Python is given there, as shell words. `host`, `port`: where the scheduler answers, as this machine
-    sees it. `config`: Dask's configuration, serialised. `end`: shell lines before `shutdown`, where that isn't enough.
-    `starts`: for the scheduler to answer at first; `lost`: a silence of it that counts as its end.
+    `command`: the arguments of Python in the image, as shell words. `host`, `port`: where the scheduler answers, as
+    this machine sees it. `config`: Dask's configuration, serialised. `end`: shell lines before `shutdown`, where that
+    isn't enough. In seconds: `idle`; `starts`, for the scheduler to answer at first; `lost`, a silence of it that
+    counts as its end; `every`, between two looks.
     """
-
-    cluster: str
-    image: str
-    command: str
-    host: str
-    port: int
-    config: str
-    idle: float
-    hours: float
-    end: str = ""
-    starts: float = MACHINE_STARTS
-    lost: float = MACHINE_LOST
-    every: float = MACHINE_LOOKS_EVERY
-
-    def script(self) -> str:
-        """Return the script's text."""
-        values = {
-            "CLUSTER": self.cluster,
-            "IMAGE": shlex.quote(self.image),
-            "COMMAND": self.command,
-            "HOST": self.host,
-            "PORT": self.port,
-            "CONFIG": self.config,
-            "IDLE": f"{self.idle:g}",
-            "LAST": f"{self.hours * 3600:.0f}",
-            "MINUTES": 5 + round(self.hours * 60),
-            "END": "\n".join(f"    {line}" for line in self.end.splitlines()),
-            "STARTS": f"{self.starts:.0f}",
-            "LOST": f"{self.lost:.0f}",
-            "EVERY": f"{self.every:g}",
-        }
-        filled = re.sub(r"@([A-Z]+)@", lambda match: str(values[match[1]]), _TEMPLATE)
-        return filled.replace("    trap - EXIT\n\n", "    trap - EXIT\n")
+    values = {
+        "CLUSTER": cluster,
+        "IMAGE": shlex.quote(image),
+        "COMMAND": command,
+        "HOST": host,
+        "PORT": port,
+        "CONFIG": config,
+        "IDLE": f"{idle:g}",
+        "LAST": f"{hours * 3600:.0f}",
+        "MINUTES": 5 + round(hours * 60),
+        "END": "".join(f"    {line}\n" for line in end.splitlines()),
+        "STARTS": f"{starts:.0f}",
+        "LOST": f"{lost:.0f}",
+        "EVERY": f"{every:g}",
+    }
+    return re.sub(r"@([A-Z]+)@", lambda match: str(values[match[1]]), _TEMPLATE)
 
 
 def dask_config(secure: Any, idle: float) -> str:
     """Return Dask's configuration for a cluster's processes, serialised: TLS, its key inside, and the idle time-out.
 
-    `secure`: Dask's `Security`; `idle`: seconds.
-    Nothing of this process's own configuration is in it. (The library sends all of that, other clouds' tokens too.)
+    `secure`: Dask's `Security`; `idle`: seconds. Nothing of this process's own configuration is in it: the library
+    would send all of that, other clouds' tokens too.
     """
     tls: dict[str, Any] = {"ca-file": secure.tls_ca_file}
     for role in ("scheduler", "worker", "client"):

@@ -7,8 +7,7 @@ shutdown -h +@MINUTES@ # where even this script hangs
 
 end() {
     trap - EXIT
-@END@
-    shutdown -h now
+@END@    shutdown -h now
 }
 trap end EXIT
 

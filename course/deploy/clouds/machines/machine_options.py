@@ -2,19 +2,16 @@
 
 import asyncio
 import ipaddress
-import re
 import urllib.request
 from dataclasses import dataclass
 
-from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, wrong
-from course.deploy.clouds.deployer import CloudOptions
+from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CloudOptions, wrong
 from course.deploy.launcher import DeployError
 
-#: The scheduler of a cloud's cluster ends after so long without work, unless told otherwise, and all machines with it.
+#: Seconds without work after which a cloud's scheduler ends, by default, and all machines with it.
 MACHINES_IDLE = 1200.0
 
 _SEES_US = "https://checkip.amazonaws.com"
-_IMAGE = re.compile(r"[a-z0-9][a-z0-9._-]*(:\d+)?(/[a-z0-9._-]+)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?")
 
 
 @dataclass(frozen=True)
@@ -39,31 +36,15 @@ class MachineOptions(CloudOptions):
 
     def check(self) -> None:
         """Raise ValueError where an option can't be right; see `CloudOptions.check`."""
-        if not isinstance(self.image, str) or not _IMAGE.fullmatch(self.image):
-            advice = (
-                "name a container image with the course, as in image='ghcr.io/you/course:1'; deploy/docker builds one"
-            )
-            raise ValueError(wrong("image", self.image, advice))
-        if not isinstance(self.machine, str) or not re.fullmatch(r"[A-Za-z][\w.-]+", self.machine):
-            raise ValueError(wrong("machine", self.machine, f"name a type, as in machine={type(self)().machine!r}"))
+        self.check_image()
+        self.text("machine", r"[A-Za-z][\w.-]+", f"name a type, as in machine={type(self)().machine!r}")
         for name, low, high in (("disk", 10, 1023), ("port", 1024, 65535), ("idle", 1, 86400), ("hours", 0.02, 168)):
             value = getattr(self, name)
-            whole = name in ("disk", "port")
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int if whole else int | float)
-                or not low <= value <= high
-            ):
-                kind = "whole number" if whole else "number"
-                raise ValueError(wrong(name, value, f"give a {kind} from {low:g} to {high:g}"))
+            type_, word = (int, "whole number") if name in ("disk", "port") else (int | float, "number")
+            if isinstance(value, bool) or not isinstance(value, type_) or not low <= value <= high:
+                raise ValueError(wrong(name, value, f"give a {word} from {low:g} to {high:g}"))
         if self.client is not None:
             _network(self.client)
-
-    def text(self, name: str, pattern: str, advice: str) -> None:
-        """Raise ValueError with `advice` where the option `name` is no text of this `pattern`."""
-        value = getattr(self, name)
-        if not isinstance(value, str) or not re.fullmatch(pattern, value):
-            raise ValueError(wrong(name, value, advice))
 
 
 def _network(text):

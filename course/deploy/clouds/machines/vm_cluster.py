@@ -1,15 +1,14 @@
 """What stands before dask-cloudprovider's clusters and machines: our start-up script, and no wait without an end.
 
 The library leaves machines behind where a start is interrupted, waits for a scheduler for ever and blocks its event
-loop meanwhile, and writes this process's whole Dask configuration into what a machine is told. So the machines' end is
-`MachineDeployer.close`'s affair alone, which asks the cloud what there is.
+loop meanwhile, and sends this process's whole Dask configuration to each machine. So `MachineDeployer.close` alone
+ends machines: it asks the cloud which ones exist.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,15 +17,14 @@ from distributed.core import Status
 
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
 from course.deploy.clouds.machines.machine_ends_itself import (
-    MACHINE_LOOKS_EVERY,
     MACHINE_LOST,
     MACHINE_STARTS,
-    Startup,
     dask_config,
+    startup_script,
 )
 from course.deploy.launcher import DeployError
 
-#: For a cloud to make a machine: some seconds, where it has one.
+#: Seconds for a cloud to make a machine: a few are enough where it has one.
 MACHINE_CREATED = 300.0
 
 _LOG = logging.getLogger(__name__)
@@ -69,16 +67,14 @@ class Machine:
         try:
             async with asyncio.timeout(MACHINE_STARTS):
                 while not await _answers(where.hostname, where.port):
-                    await self.cluster.look()
-        except TimeoutError:
+                    await asyncio.sleep(0.2)
+                    await self.cluster.deployer.look()
+        except (TimeoutError, DeployError) as error:
+            silent = f"the scheduler at {where.netloc} has not answered for {MACHINE_STARTS / 60:.0f} min"
             advice = "Does its network let us in, and does its start-up script do its work?"
-            self.cluster.problem = DeployError(
-                f"the scheduler at {where.netloc} has not answered for {MACHINE_STARTS / 60:.0f} min. {advice}"
-            )
+            late = isinstance(error, TimeoutError)
+            self.cluster.problem = DeployError(f"{silent}. {advice}") if late else error
             raise self.cluster.problem from None
-        except DeployError as error:
-            self.cluster.problem = error
-            raise
 
     async def close(self) -> None:
         """Count as closed; the deployer ends the machine."""
@@ -87,7 +83,7 @@ class Machine:
 
 
 class MachineCluster:
-    """Before one of the library's clusters, of `deployer`; `look()` raises where the first machine has ended.
+    """Before one of the library's clusters, of `deployer`.
 
     `problem`: why the first machine that failed did; `creations`: what still creates one; `halted`: none may any more.
     """
@@ -95,13 +91,12 @@ class MachineCluster:
     status: Any
     scheduler_comm: Any
 
-    def __init__(self, deployer: Any, look: Callable[[], Any], **settings: Any):
-        self.deployer, self._look_now = deployer, look
+    def __init__(self, deployer: Any, **settings: Any):
+        self.deployer = deployer
         self.problem: Exception | None = None
         self.creations: set[asyncio.Future] = set()
         self.halted = False
         self._calls: set[asyncio.Future] = set()
-        self._looked = asyncio.get_running_loop().time()
         options = deployer.wanted
         settings |= {"n_workers": deployer.workers, "security": deployer.security, "docker_image": options.image}
         settings["worker_options"] = {"death_timeout": f"{MACHINE_LOST:.0f} s"}
@@ -109,20 +104,10 @@ class MachineCluster:
         with dask.config.set({name: dask.config.get(name, None) for name in _SET}):
             super().__init__(asynchronous=True, **settings)  # type: ignore[call-arg]
 
-    def _log(self, log: str) -> None:
-        """Keep the line; the library prints it, too."""
-        self._cluster_manager_logs.append((datetime.now(), log))  # type: ignore[attr-defined]
-
     async def _start(self) -> None:
+        self.quiet = True  # its log is kept, and not printed
         self.uuid = self.deployer.name  # of which machines, disks and addresses are called
         await super()._start()  # type: ignore[misc]
-
-    async def look(self) -> None:
-        """Wait a moment; now and then, ask the cloud whether the machines are there still."""
-        await asyncio.sleep(0.2)
-        if (moment := asyncio.get_running_loop().time()) - self._looked > MACHINE_LOOKS_EVERY:
-            self._looked = moment
-            await self._look_now()
 
     async def call_async(self, function: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
         """Run a blocking function in a thread; `halt` knows of it even where nobody waits any more."""
@@ -158,17 +143,17 @@ class MachineCluster:
         options = self.deployer.wanted
         # the library doubles quotes for YAML, and sends this process's configuration along
         command = process.command.removeprefix(f"{process.set_env} python ").replace("''", "'")
-        return Startup(
-            self.deployer.name,
-            options.image,
-            command,
-            self.scheduler_host(process),
-            options.port,
-            dask_config(self.deployer.security, options.idle),
-            options.idle,
-            options.hours,
-            self.deployer.last_lines(process.name),
-        ).script()
+        return startup_script(
+            cluster=self.deployer.name,
+            image=options.image,
+            command=command,
+            host=self.scheduler_host(process),
+            port=options.port,
+            config=dask_config(self.deployer.security, options.idle),
+            idle=options.idle,
+            hours=options.hours,
+            end=self.deployer.last_lines(process.name),
+        )
 
     def scheduler_host(self, process: Any) -> str:
         """Return where the scheduler is for the machine of `process`."""

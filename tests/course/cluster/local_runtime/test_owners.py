@@ -40,22 +40,23 @@ def owner():
         process.communicate(timeout=60)
 
 
-def nothing_left(said):
+def nothing_left(report):
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        left = [pid for pid in said["pids"] if psutil.pid_exists(pid)]
-        if not left and not Path(said["folder"]).exists():
+        alive = [pid for pid in report["pids"] if psutil.pid_exists(pid)]
+        if not alive and not Path(report["folder"]).exists():
             return True
         time.sleep(0.05)
     return False
 
 
+@pytest.mark.long
 def test_when_the_owner_is_killed_its_tasks_end_even_a_stopped_one(owner):
-    process, said = owner("time.sleep(1000)")
-    assert Path(said["folder"]).exists()
-    os.kill(said["pids"][0], signal.SIGSTOP)
+    process, report = owner("time.sleep(1000)")
+    assert Path(report["folder"]).exists()
+    os.kill(report["pids"][0], signal.SIGSTOP)
     process.kill()
-    assert nothing_left(said)
+    assert nothing_left(report)
 
 
 @pytest.mark.parametrize(
@@ -66,10 +67,10 @@ def test_when_the_owner_is_killed_its_tasks_end_even_a_stopped_one(owner):
     ],
 )
 def test_when_the_owner_ends_without_closing_nothing_is_left_and_nothing_is_said(owner, then, code, last_word):
-    process, said = owner(then)
+    process, report = owner(then)
     _, complaints = process.communicate(timeout=60)
     assert (process.returncode, complaints.strip().split("\n")[-1]) == (code, last_word)
-    assert nothing_left(said)
+    assert nothing_left(report)
 
 
 @pytest.mark.long

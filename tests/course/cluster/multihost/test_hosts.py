@@ -31,8 +31,8 @@ def inside(host):
 
 @pytest.fixture
 def hosts():
-    with two_hosts() as found:
-        yield found
+    with two_hosts() as pair:
+        yield pair
 
 
 @pytest.fixture
@@ -42,44 +42,45 @@ def certificate(tmp_path):
 
 
 def test_tasks_on_two_hosts_work_together_and_find_each_other_again_after_a_partition(hosts, certificate):
-    one, other = hosts
-    addresses = f"{one.address}:2222", f"{other.address}:2223"
+    first, second = hosts
+    addresses = f"{first.address}:2222", f"{second.address}:2223"
     flags = ["--ps-hosts", addresses[0], "--worker-hosts", addresses[1], "--certificate", certificate]
     with Members(*flags) as members:
-        ps, worker = members.start("ps", prefix=inside(one)), members.start("worker", prefix=inside(other))
-        ps.says(f"the scheduler listens; session target tls://{one.address}:3222")
-        worker.says(f"/job:worker/task:0 listens at tls://{addresses[1]}; session target tls://{one.address}:3222")
-        command = [*inside(one), sys.executable, "-c", CLIENT, *addresses, str(certificate)]
+        ps, worker = members.start("ps", prefix=inside(first)), members.start("worker", prefix=inside(second))
+        ps.says(f"the scheduler listens; session target tls://{first.address}:3222")
+        worker.says(f"/job:worker/task:0 listens at tls://{addresses[1]}; session target tls://{first.address}:3222")
+        command = [*inside(first), sys.executable, "-c", CLIENT, *addresses, str(certificate)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=90)
         assert done.stdout == f"{worker.pid}\n{addresses[1]} []\n", done.stderr
 
-        other.cut()
+        second.cut()
         ps.says("/job:worker/task:0 has been silent for ")
         worker.says("has not heard from its scheduler for 8 s; it tries for 60 s to join again")
-        other.mend()
+        second.mend()
         worker.says("listens at", times=2)
 
 
 def test_what_cannot_be_reached_or_is_not_here_is_told_at_once(hosts, certificate):
-    one, other = hosts
-    shared = ["--worker-hosts", f"{other.address}:2223", "--certificate", certificate]
+    first, second = hosts
+    shared = ["--worker-hosts", f"{second.address}:2223", "--certificate", certificate]
     with Members() as members:
-        absent = members.start("worker", shared=["--ps-hosts", "10.77.0.99:2222", *shared], prefix=inside(other))
-        wrong = members.start("worker", shared=["--ps-hosts", f"{one.address}:2222", *shared], prefix=inside(one))
-        outside = members.start("worker", shared=["--ps-hosts", "198.51.100.7:2222", *shared], prefix=inside(other))
-        assert [one.ends() for one in (absent, wrong, outside)] == [1, 1, 1]
+        absent = members.start("worker", shared=["--ps-hosts", "10.77.0.99:2222", *shared], prefix=inside(second))
+        wrong = members.start("worker", shared=["--ps-hosts", f"{first.address}:2222", *shared], prefix=inside(first))
+        outside = members.start("worker", shared=["--ps-hosts", "198.51.100.7:2222", *shared], prefix=inside(second))
+        assert [member.ends() for member in (absent, wrong, outside)] == [1, 1, 1]
     assert "the host 10.77.0.99 " in absent.text and "Is it on, is the address right" in absent.text
-    assert f"{other.address} is no address of this machine. Start the task on the host that the spec" in wrong.text
+    assert f"{second.address} is no address of this machine. Start the task on the host that the spec" in wrong.text
     assert "the host 198.51.100.7 can't be reached (Network is unreachable)" in outside.text
 
 
 def test_a_host_that_drops_every_packet_is_told_in_time(hosts, certificate):
-    one, other = hosts
-    one.cut()
+    first, second = hosts
+    first.cut()
     began = time.monotonic()
     with Members() as members:
-        flags = ["--ps-hosts", f"{one.address}:2222", "--worker-hosts", "127.0.0.1:2223", "--certificate", certificate]
-        silent = members.start("worker", shared=flags, prefix=inside(other))
+        ps, worker = f"{first.address}:2222", "127.0.0.1:2223"
+        flags = ["--ps-hosts", ps, "--worker-hosts", worker, "--certificate", certificate]
+        silent = members.start("worker", shared=flags, prefix=inside(second))
         assert silent.ends() == 1
-    assert f"the host {one.address} " in silent.text
+    assert f"the host {first.address} " in silent.text
     assert time.monotonic() - began < 30  # five of them its own; the rest are Python's start on a busy machine

@@ -24,10 +24,10 @@ def test_a_scheduler_and_its_task_that_have_no_files_left_say_so_and_go_on_when_
         for _ in range(20):
             held.enter_context(socket.create_connection(("127.0.0.1", port)))
         ps.says("can't take a connection")
-        said = len(ps.lines)
+        lines_so_far = len(ps.lines)
         resource.prlimit(ps.pid, resource.RLIMIT_NOFILE, limits)
         spec = ClusterSpec.from_flags(ps_hosts=hosts[0], worker_hosts=hosts[1])
         with connect(spec, insecure=True, wait=False) as cluster, cluster.at("/job:ps/task:0"):
             assert cluster.executor.submit(os.getpid).result(timeout=60) == ps.pid
     assert "Too many open files" in ps.text and "Traceback" not in ps.text
-    assert said < 8, "it is not said at each try"
+    assert lines_so_far < 8, "it is not said at each try"

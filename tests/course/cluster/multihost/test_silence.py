@@ -17,6 +17,7 @@ from tests.helpers.shells import Members, classic, eventually
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot freeze a process")
 
 
+@pytest.mark.long
 def test_a_frozen_worker_leaves_the_list_in_three_seconds_and_joins_again_when_it_wakes(tmp_path, free_ports):
     with classic(tmp_path, free_ports(3)) as (members, spec, certificate, (ps, first, second)):
         with connect(spec, security=certificate) as cluster:
@@ -26,9 +27,9 @@ def test_a_frozen_worker_leaves_the_list_in_three_seconds_and_joins_again_when_i
             os.kill(first.pid, signal.SIGSTOP)
             with cluster.at("/job:worker/task:0"):
                 waiting = cluster.executor.submit(os.getpid)
-            said = ps.says("/job:worker/task:0 has been silent for ")
+            outcome = ps.says("/job:worker/task:0 has been silent for ")
             assert (
-                heartbeat.TASK_SILENCE <= float(said.split("for ")[1].split(" s")[0]) < 10
+                heartbeat.TASK_SILENCE <= float(outcome.split("for ")[1].split(" s")[0]) < 10
             )  # three on a machine that is free
             eventually(lambda: cluster.missing() == ["/job:worker/task:0"])
             assert repr(cluster) == "Cluster(ps=1, worker=1; missing: /job:worker/task:0)"
@@ -52,7 +53,7 @@ def test_a_frozen_worker_leaves_the_list_in_three_seconds_and_joins_again_when_i
 
 def work_on_a_gpu(folder):
     """Compute on cuda:0 until the file `enough` is there; leave a note of how that went."""
-    folder, said, ops = Path(folder), "well", 0
+    folder, outcome, ops = Path(folder), "well", 0
     try:
         while not (folder / "enough").exists():
             torch.ones(2, device="cuda:0").sum().item()
@@ -61,8 +62,8 @@ def work_on_a_gpu(folder):
             if ops == 1:
                 (folder / f"begun {threading.get_ident()}").touch()
     except RuntimeError as error:
-        said = f"{type(error).__name__}: {error}"
-    (folder / f"ended {threading.get_ident()}").write_text(said)
+        outcome = f"{type(error).__name__}: {error}"
+    (folder / f"ended {threading.get_ident()}").write_text(outcome)
 
 
 @pytest.mark.long

@@ -13,10 +13,10 @@ def test_what_is_kept_is_what_was_added_and_never_more_than_the_limit(limit, row
     for number, row in enumerate(rows):
         assert columns.add(*row) in (number, None)
         assert len(columns) <= limit
-    kept = [row for number, row in enumerate(rows) if is_kept(number, columns.one_in)]
-    assert columns.rows() == kept
+    rows_kept = [row for number, row in enumerate(rows) if is_kept(number, columns.one_in)]
+    assert columns.rows() == rows_kept
     assert columns.added == len(rows)
-    assert [rows[number] for number in columns.places()] == kept
+    assert [rows[number] for number in columns.places()] == rows_kept
     assert columns.one_in == 1 or len(rows) > limit
 
 

@@ -25,13 +25,13 @@ def host(monkeypatch):
 
 def shares(spec, environment):
     """What each task of the spec would see, by name, where all hosts are alike."""
-    found = {}
+    devices = {}
     for job in spec.jobs:
         for index in range(spec.num_tasks(job)):
-            there = dict(environment)
-            share_gpus(spec, job, index, there)
-            found[f"{job}{index}"] = there.get(VARIABLE)
-    return found
+            variables = dict(environment)
+            share_gpus(spec, job, index, variables)
+            devices[f"{job}{index}"] = variables.get(VARIABLE)
+    return devices
 
 
 def test_the_tasks_of_a_host_take_its_gpus_in_the_specs_order(host):
@@ -44,8 +44,8 @@ def test_the_tasks_of_a_host_take_its_gpus_in_the_specs_order(host):
 
 def test_with_more_tasks_than_gpus_they_begin_again(host):
     host(2)
-    found = shares(SPEC, {})
-    assert [found[task] for task in ("worker0", "worker2", "worker3", "local0")] == ["0", "1", "0", "1"]
+    devices = shares(SPEC, {})
+    assert [devices[task] for task in ("worker0", "worker2", "worker3", "local0")] == ["0", "1", "0", "1"]
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -56,9 +56,9 @@ def test_without_several_gpus_nothing_is_set(host, number):
 
 def test_what_is_set_already_is_divided_not_overridden(host):
     host(8)
-    found = shares(SPEC, {VARIABLE: "GPU-aa, 5"})
-    assert [found[task] for task in ("worker0", "worker2", "worker3")] == ["GPU-aa", "5", "GPU-aa"]
-    assert found["ps0"] == "GPU-aa, 5"
+    devices = shares(SPEC, {VARIABLE: "GPU-aa, 5"})
+    assert [devices[task] for task in ("worker0", "worker2", "worker3")] == ["GPU-aa", "5", "GPU-aa"]
+    assert devices["ps0"] == "GPU-aa, 5"
     assert set(shares(SPEC, {VARIABLE: "3"}).values()) == {"3"}
     assert set(shares(SPEC, {VARIABLE: ""}).values()) == {""}  # none is a choice too
     assert visible_gpus({VARIABLE: "-1"}) == []
@@ -67,11 +67,11 @@ def test_what_is_set_already_is_divided_not_overridden(host):
 @given(st.integers(2, 9), st.lists(st.sampled_from("abc"), min_size=1, max_size=12))
 def test_no_two_tasks_of_a_host_share_a_gpu_while_there_are_enough(number, hosts):
     spec = ClusterSpec({"worker": [f"{host}:{port}" for port, host in enumerate(hosts, 1)]})
-    seen = {}
+    taken_at = {}
     for index, host in enumerate(hosts):
-        there = {VARIABLE: ",".join(map(str, range(number)))}
-        seen.setdefault(host, []).append(int(share_gpus(spec, "worker", index, there)))
-    for taken in seen.values():
+        variables = {VARIABLE: ",".join(map(str, range(number)))}
+        taken_at.setdefault(host, []).append(int(share_gpus(spec, "worker", index, variables)))
+    for taken in taken_at.values():
         assert taken == [place % number for place in range(len(taken))]
 
 

@@ -13,8 +13,8 @@ from course.cluster.task.return_values import run_for_home
 
 @pytest.fixture(scope="module")
 def cluster():
-    with local_cluster(local=2, simulated_gpus=(2, "T4")) as made:
-        yield made
+    with local_cluster(local=2, simulated_gpus=(2, "T4")) as own:
+        yield own
 
 
 def placed():
@@ -91,10 +91,10 @@ def test_a_result_that_holds_itself_is_looked_through_once():
     assert run_for_home(lambda: circle) is circle
 
 
-@pytest.mark.parametrize("given", [-1, 129, True, "2", 1.5, (1, 2), (1, "no such model")])
-def test_a_wrong_number_of_gpus_is_refused_before_anything_starts(given):
+@pytest.mark.parametrize("count", [-1, 129, True, "2", 1.5, (1, 2), (1, "no such model")])
+def test_a_wrong_number_of_gpus_is_refused_before_anything_starts(count):
     with pytest.raises(ValueError, match=r"simulated_gpus=|model='no such model'"):
-        local_cluster(local=1, simulated_gpus=given)
+        local_cluster(local=1, simulated_gpus=count)
 
 
 def test_a_function_that_exits_is_told_like_any_exception_and_its_task_lives(cluster):

@@ -6,13 +6,14 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from tests.helpers.shells import eventually
 
 PASSWORD = "a password of the test's"
 _CONFIGURATION = """
@@ -75,7 +76,7 @@ def gateway_here():
         server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, start_new_session=True)
     here = Gateway(folder, port, server.pid)
     try:
-        _answers(here)
+        eventually(lambda: _answers(here.address))
         yield here
     finally:
         server.send_signal(signal.SIGTERM)
@@ -95,10 +96,7 @@ def _of(process, folder):
     return False
 
 
-def _answers(here):
-    deadline = time.monotonic() + 60
-    while True:
-        with suppress(OSError), urllib.request.urlopen(f"{here.address}/api/health", timeout=5):
-            return
-        assert time.monotonic() < deadline, (here.folder / "log").read_text()
-        time.sleep(0.05)
+def _answers(address):
+    with suppress(OSError), urllib.request.urlopen(f"{address}/api/health", timeout=5):
+        return True
+    return False

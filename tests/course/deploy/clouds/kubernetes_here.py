@@ -6,7 +6,6 @@ and the commands, variables and ports of the pods are those of real processes.
 
 import asyncio
 import socket
-import threading
 import uuid
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import yaml
 from aiohttp import WSMsgType, web
 
+from course.cluster.local_runtime.loop import LoopThread
 from tests.course.deploy.clouds.operators_schema import wrong_secret
 from tests.course.deploy.clouds.pods_here import Pods
 
@@ -196,32 +196,19 @@ def _status(code, message):
 @contextmanager
 def kubernetes_here(folder: Path, schema):
     """Within the `with`, a `Kubernetes` answers; `schema` judges what is sent."""
-    here = Kubernetes(folder, schema)
-    loop, started = asyncio.new_event_loop(), threading.Event()
+    here, thread = Kubernetes(folder, schema), LoopThread()
 
     async def serve():
         runner = web.AppRunner(here.application(), shutdown_timeout=1.0)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
         here.write_kubeconfig(runner.addresses[0][1])
         return runner
 
-    def run():
-        asyncio.set_event_loop(loop)
-        runner = loop.run_until_complete(serve())
-        started.set()
-        loop.run_forever()
-        loop.run_until_complete(runner.cleanup())
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
-
-    thread = threading.Thread(target=run, name="stand-in for Kubernetes")
-    thread.start()
+    runner = thread.run(serve)
     try:
-        assert started.wait(30)
         yield here
     finally:
         here.pods.end()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(30)
+        thread.run(runner.cleanup)
+        thread.stop()

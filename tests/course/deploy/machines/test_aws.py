@@ -7,8 +7,9 @@ import sys
 
 import psutil
 import pytest
+from click.testing import CliRunner
 
-from course.commands.deploy import stop
+from course.__main__ import main
 from course.deploy import deploy
 from course.deploy.clouds.machines import aws
 from course.deploy.launcher import DeployError
@@ -98,5 +99,5 @@ def test_where_client_and_caretaker_are_killed_the_machines_end_themselves_and_s
     assert all(first.startswith("-h +") and last == "-h now" for first, last in ends)
     [entry] = entries()
     assert here.left() == [entry.name]  # the security group
-    assert list(stop([])) == [f"{entry.name}: ended"]
+    assert CliRunner().invoke(main, ["deploy", "stop"]).output == f"{entry.name}: ended\n"
     assert here.left() == [] and entries() == []

@@ -193,7 +193,7 @@ def test_a_scheduler_that_never_answers_leaves_nothing(cloud, monkeypatch):
 def test_a_machine_that_ends_itself_is_noticed_and_leaves_nothing(cloud, monkeypatch):
     kind, here, options = cloud
     here.pull = 1
-    monkeypatch.setattr(vm_cluster, "MACHINE_LOOKS_EVERY", 0.1)
+    monkeypatch.setattr(machine_deployer, "MACHINE_LOOKS_EVERY", 0.1)
     with pytest.raises(DeployError, match="ended before they joined. Can they pull the image 'course:1'"):
         deploy(kind, worker=1, **options)
     [computer, *_] = here.computers.values()
@@ -217,7 +217,7 @@ SAYS = {
     "aws": [
         ({"machine": "m6i.huge"}, "m6i.huge.*`aws ec2 describe-instance-types` has those of your region"),
         ({"machine": "g4dn.xlarge"}, "machine='g4dn.xlarge'.*no driver is set up"),
-        ({"region": "eu-centrel-1"}, "no region 'eu-centrel-1'; did you mean one of .*eu-central-1"),
+        ({"region": "eu-centrel-1"}, "no region 'eu-centrel-1'. Did you mean eu-central-1"),
         ({"region": None}, "there is no region. Say region='eu-central-1'"),
         ({"subnet": "subnet-0123"}, "`aws ec2 describe-subnets` names yours"),
     ],

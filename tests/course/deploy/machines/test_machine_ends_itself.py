@@ -1,19 +1,13 @@
 """The start-up script does what it says: run for real, with short times, it ends its machine in every case."""
 
-import os
 import socket
 
 import pytest
 
-from course.deploy.clouds.machines.machine_ends_itself import Startup
-from tests.course.deploy.machines.computers_here import Computer, need_bubblewrap
+from course.deploy.clouds.machines.machine_ends_itself import startup_script
+from tests.course.deploy.machines.computers_here import Computer
 
-
-@pytest.fixture(scope="module", autouse=True)
-def bubblewrap():
-    if missing := need_bubblewrap():
-        assert not os.environ.get("COURSE_MUST_HAVE_SANDBOX"), missing
-        pytest.skip(f"NOT TESTED HERE, start-up scripts run in bubblewrap: {missing}")
+pytestmark = pytest.mark.usefixtures("bubblewrap")
 
 
 @pytest.fixture
@@ -23,7 +17,7 @@ def computer(tmp_path):
 
     def start(command="-c pass", port=1, pull=0, starts=1.0, lost=1.0, **more):
         settings = {"host": "localhost", "port": port, "config": "c2VjcmV0", "idle": 60, "hours": 8, **more}
-        script = Startup("course-1", "course:1", command, starts=starts, lost=lost, every=0.1, **settings).script()
+        script = startup_script("course-1", "course:1", command, starts=starts, lost=lost, every=0.1, **settings)
         started.append(Computer(tmp_path / "computer", script, pull=pull).start())
         return started[-1]
 

@@ -46,7 +46,7 @@ def snapshot(step, incarnation=0, names="ab", optimizer="Adam"):
     return replace(store.state(), version=step, incarnation=incarnation, applied=applied, seed=7)
 
 
-def same(one, two):
+def same(first, second):
     """Whether two snapshots hold the same in everything."""
 
     def plain(value):
@@ -56,7 +56,7 @@ def same(one, two):
             return {key: plain(entry) for key, entry in value.items()}
         return [plain(entry) for entry in value] if isinstance(value, (list, tuple)) else value
 
-    return all(plain(getattr(one, field.name)) == plain(getattr(two, field.name)) for field in fields(one))
+    return all(plain(getattr(first, field.name)) == plain(getattr(second, field.name)) for field in fields(first))
 
 
 def quiet_latest(folder):

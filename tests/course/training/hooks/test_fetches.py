@@ -29,13 +29,13 @@ def turns(*hooks, total_steps=4, **settings):
 
 
 def test_a_hook_gets_what_it_asked_for_in_the_form_that_it_asked_in():
-    one, several, named = Asking("slope"), Asking(["slope", "version"]), Asking({"m": "slope", "at": "version"})
+    single, several, by_name = Asking("slope"), Asking(["slope", "version"]), Asking({"m": "slope", "at": "version"})
     computed, nothing = Asking(lambda parameters: float(parameters["slope"]) * 2), Asking(None)
-    result = turns(one, several, named, computed, nothing)
+    result = turns(single, several, by_name, computed, nothing)
     last = result.parameters["slope"]
-    assert torch.equal(one.got[4], last) and computed.got[4] == float(last) * 2
+    assert torch.equal(single.got[4], last) and computed.got[4] == float(last) * 2
     assert torch.equal(several.got[4][0], last) and several.got[4][1] == 4
-    assert torch.equal(named.got[4]["m"], last) and named.got[4]["at"] == 4
+    assert torch.equal(by_name.got[4]["m"], last) and by_name.got[4]["at"] == 4
     assert nothing.got == dict.fromkeys(range(1, 5))
     assert [several.got[step][1] for step in range(1, 5)] == [1, 2, 3, 4], "values of the step that is told"
 

@@ -147,7 +147,7 @@ def saved(result):
 def test_checkpoints_come_every_so_many_steps_at_the_start_and_at_the_end_each_once(steps, wanted, mode, tmp_path):
     hooks = [SaveCheckpoint(steps=steps)]
     result = TURNS(mode=mode, workers=2, total_steps=25, hooks=hooks, checkpoint_dir=tmp_path, keep=99)
-    assert saved(result) == wanted == [one.version for one in Checkpoints(tmp_path).all()]
+    assert saved(result) == wanted == [checkpoint.version for checkpoint in Checkpoints(tmp_path).all()]
 
 
 def test_a_resumed_training_saves_at_the_same_steps(tmp_path):
@@ -171,7 +171,7 @@ def test_seconds_are_counted_from_the_end_of_the_last_save(monkeypatch, tmp_path
         for number in range(1, 40):
             clock[0] += 1
             tell(session, step(number))
-    assert [one.version for one in Checkpoints(tmp_path).all()] == [10, 20, 30]
+    assert [checkpoint.version for checkpoint in Checkpoints(tmp_path).all()] == [10, 20, 30]
 
 
 def saving(checkpoints):

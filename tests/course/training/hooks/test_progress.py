@@ -27,21 +27,23 @@ class Line(type(linear_regression())):
 
 
 def test_everybody_who_joins_each_look_and_the_end_are_said():
-    said = []
+    lines = []
     line = linear_regression()
     held = Line(line.x, line.y, 2.0, 10.0, 20)
     sgd = partial(torch.optim.SGD, lr=0.02)
-    train_in_turns(held, optimizer=sgd, workers=2, total_steps=40, hooks=[Validate(every=20), SayProgress(said.append)])
-    assert said[0] == "/job:worker/task:0 has joined: its first gradient is in step 1"
-    assert said[1].startswith("1 of 40 updates · loss ")
-    assert said[2] == "/job:worker/task:1 has joined: its first gradient is in step 2"
-    assert [text.split(",")[0] for text in said if "validated" in text] == ["step 20: validated", "step 40: validated"]
-    assert said[-1] == "40 of 40 updates"
+    train_in_turns(
+        held, optimizer=sgd, workers=2, total_steps=40, hooks=[Validate(every=20), SayProgress(lines.append)]
+    )
+    assert lines[0] == "/job:worker/task:0 has joined: its first gradient is in step 1"
+    assert lines[1].startswith("1 of 40 updates · loss ")
+    assert lines[2] == "/job:worker/task:1 has joined: its first gradient is in step 2"
+    assert [text.split(",")[0] for text in lines if "validated" in text] == ["step 20: validated", "step 40: validated"]
+    assert lines[-1] == "40 of 40 updates"
 
 
 def test_lines_come_every_two_seconds_and_after_a_while_more_rarely(clock):
-    said, times = [], []
-    hook = SayProgress(lambda line: (said.append(line), times.append(clock[0])))
+    lines, times = [], []
+    hook = SayProgress(lambda line: (lines.append(line), times.append(clock[0])))
 
     class Slow(type(hook)):
         def after_run(self, session, step):
@@ -52,12 +54,12 @@ def test_lines_come_every_two_seconds_and_after_a_while_more_rarely(clock):
     TURNS(total_steps=1000, hooks=[hook])
     pauses = [later - sooner for sooner, later in zip(times[1:-1], times[2:-1], strict=False)]
     assert pauses[:10] == [2.0] * 10 and max(pauses) > 10
-    assert all("2 a second" in line for line in said[2:-1])
+    assert all("2 a second" in line for line in lines[2:-1])
 
 
 def test_what_happens_is_said_with_its_task_and_reason():
-    said = []
-    hook = SayProgress(said.append)
+    lines = []
+    hook = SayProgress(lines.append)
     hook.event(None, Event(1.0, "worker lost", "/job:worker/task:1", 7, "it is gone"))
     hook.event(None, Event(1.0, "restored", "", 5))
-    assert said == ["step 7: /job:worker/task:1: worker lost (it is gone)", "step 5: restored"]
+    assert lines == ["step 7: /job:worker/task:1: worker lost (it is gone)", "step 5: restored"]

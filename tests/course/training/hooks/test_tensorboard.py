@@ -35,32 +35,32 @@ class Layers:
 def read(folder):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    found = EventAccumulator(str(folder), size_guidance={"scalars": 0, "histograms": 0, "tensors": 0})
-    found.Reload()
-    return found
+    events = EventAccumulator(str(folder), size_guidance={"scalars": 0, "histograms": 0, "tensors": 0})
+    events.Reload()
+    return events
 
 
-def scalars(found, tag):
-    return [(event.step, event.value) for event in found.Scalars(tag)]
+def scalars(events, tag):
+    return [(event.step, event.value) for event in events.Scalars(tag)]
 
 
-def texts(found, tag):
-    return [event.tensor_proto.string_val[0].decode() for event in found.Tensors(f"{tag}/text_summary")]
+def texts(events, tag):
+    return [event.tensor_proto.string_val[0].decode() for event in events.Tensors(f"{tag}/text_summary")]
 
 
 def test_losses_and_staleness_are_the_means_of_each_worker_since_the_last_time(tmp_path):
     result = train_in_turns(LINE, optimizer=SGD, workers=2, total_steps=100, hooks=[WriteSummaries(tmp_path, every=20)])
-    found = read(tmp_path)
+    events = read(tmp_path)
     for worker in (0, 1):
         rows = result.of_worker(worker)
         mine = [rows[(rows["step"] > end - 20) & (rows["step"] <= end)] for end in range(20, 101, 20)]
         wanted = [(end, part["loss"].mean()) for end, part in zip(range(20, 101, 20), mine, strict=True)]
-        got = scalars(found, f"loss/worker_{worker}")
+        got = scalars(events, f"loss/worker_{worker}")
         assert [at for at, _ in got] == [at for at, _ in wanted]
         assert [value for _, value in got] == pytest.approx([value for _, value in wanted], rel=1e-6)
         late = [(part["step"] - 1 - part["version"]).mean() for part in mine]
-        assert [value for _, value in scalars(found, f"staleness/worker_{worker}")] == pytest.approx(late)
-    rates = scalars(found, "steps_per_second")
+        assert [value for _, value in scalars(events, f"staleness/worker_{worker}")] == pytest.approx(late)
+    rates = scalars(events, "steps_per_second")
     assert len(rates) >= 3 and all(rate > 0 for _, rate in rates)
 
 
@@ -74,18 +74,18 @@ def test_a_synchronous_update_counts_all_its_gradients(tmp_path):
 def test_parameters_are_histograms_and_single_numbers_curves(tmp_path):
     hooks = [WriteSummaries(tmp_path, every=10, histograms=10)]
     result = train_in_turns(Layers(), optimizer=SGD, total_steps=25, hooks=hooks)
-    found = read(tmp_path)
-    assert sorted(found.Tags()["histograms"]) == ["parameters/matrix", "parameters/vector"]
-    assert [event.step for event in found.Histograms("parameters/matrix")] == [10, 20, 25]
-    last = found.Histograms("parameters/matrix")[-1].histogram_value
+    events = read(tmp_path)
+    assert sorted(events.Tags()["histograms"]) == ["parameters/matrix", "parameters/vector"]
+    assert [event.step for event in events.Histograms("parameters/matrix")] == [10, 20, 25]
+    last = events.Histograms("parameters/matrix")[-1].histogram_value
     assert last.num == 12 and last.sum == pytest.approx(result.parameters["matrix"].sum().item())
-    assert scalars(found, "parameters/number")[-1] == (25, pytest.approx(result.parameters["number"].item()))
+    assert scalars(events, "parameters/number")[-1] == (25, pytest.approx(result.parameters["number"].item()))
 
 
 def test_histograms_may_be_left_out(tmp_path):
     train_in_turns(Layers(), optimizer=SGD, total_steps=25, hooks=[WriteSummaries(tmp_path, every=5, histograms=None)])
-    found = read(tmp_path)
-    assert found.Tags()["histograms"] == [] and not any("parameters" in tag for tag in found.Tags()["scalars"])
+    events = read(tmp_path)
+    assert events.Tags()["histograms"] == [] and not any("parameters" in tag for tag in events.Tags()["scalars"])
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -100,10 +100,10 @@ def test_the_last_validation_is_written_whichever_hook_comes_first(first, tmp_pa
 def test_settings_and_events_are_texts(tmp_path):
     hooks = [WriteSummaries(tmp_path / "s")]
     train_in_turns(LINE, optimizer=SGD, total_steps=3, hooks=hooks, seed=41, checkpoint_dir=tmp_path / "c")
-    found = read(tmp_path / "s")
-    (settings,) = texts(found, "settings")
+    events = read(tmp_path / "s")
+    (settings,) = texts(events, "settings")
     assert "LinearRegression(y = 2·x + 10 + noise, 100 points)" in settings and "| seed | 41 |" in settings
-    assert texts(found, "events") == ["checkpoint saved the start", "checkpoint saved the end"]
+    assert texts(events, "events") == ["checkpoint saved the start", "checkpoint saved the end"]
 
 
 def test_a_resumed_training_s_curves_go_on_and_what_was_undone_is_gone(tmp_path):

@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from functools import partial
+from itertools import pairwise
 
 import torch
 
@@ -15,7 +16,7 @@ SGD = partial(torch.optim.SGD, lr=0.02)
 PROBLEM = linear_regression()
 
 
-def told(watch, steps, limit=100_000):
+def follow(watch, steps, limit=100_000):
     """Tell `watch` of steps by one worker, a hundred a second; return the session."""
     session = Session(limit, dict, lambda: None)
     watch.begin(session)
@@ -30,31 +31,26 @@ def test_it_counts_all_and_keeps_few_evenly():
     result = train_in_turns(PROBLEM, optimizer=SGD, workers=3, total_steps=3000, hooks=[watch])
     assert watch.ended and (watch.step, watch.limit, watch.mode) == (3000, 3000, "async")
     assert watch.staleness == Counter(result.staleness.tolist())
-    kept = watch.history["step"].tolist()
-    assert (
-        200 <= len(kept) <= 400 and kept[-1] > 2900 and len({b - a for a, b in zip(kept, kept[1:], strict=False)}) == 1
-    )
+    steps = watch.history["step"].tolist()
+    assert 200 <= len(steps) <= 400 and steps[-1] > 2900
+    assert len({after - before for before, after in pairwise(steps)}) == 1
     rows = {int(row["step"]): row["loss"] for row in result.history}
     assert all(rows[int(row["step"])] == row["loss"] for row in watch.history)
 
 
 def test_the_rate_is_of_the_last_seconds_and_what_remains_follows_from_it():
     watch = Watch()
-    told(watch, range(1, 1001), limit=2000)
+    follow(watch, [1])
+    assert watch.rate is None and watch.remaining is None, "one look is no rate"
+    follow(watch, range(1, 1001), limit=2000)
     assert abs(watch.rate - 100) < 1e-6 and abs(watch.remaining - 10) < 1e-6 and watch.fraction == 0.5
     assert len(watch._looks) < 510, "looks of five seconds"
 
 
-def test_before_two_looks_nothing_is_claimed():
-    watch = Watch()
-    told(watch, [1])
-    assert watch.rate is None and watch.remaining is None
-
-
 def test_steps_that_a_restore_undid_go_and_an_event_is_shown_at_once():
     shown = []
-    watch = Watch(lambda one: shown.append(one.step))
-    session = told(watch, [*range(1, 51), *range(31, 41)])
+    watch = Watch(lambda watched: shown.append(watched.step))
+    session = follow(watch, [*range(1, 51), *range(31, 41)])
     assert watch.history["step"].tolist() == list(range(1, 41)) and watch.step == 40
     before = len(shown)
     watch.event(session, Event(0.4, "ps lost", "/job:ps/task:0", 40))

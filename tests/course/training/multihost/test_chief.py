@@ -1,7 +1,6 @@
 """Who is chief, and how the next one goes on: two candidates over one cluster, each with a worker's loop of its own."""
 
 import threading
-import time
 from functools import partial
 
 import pytest
@@ -17,6 +16,7 @@ from course.training.multihost.chief_pool import ChiefPool
 from course.training.multihost.status_board import Notice, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, ShardAddresses, TrainingSettings
+from tests.helpers.shells import eventually
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 PROBLEM = linear_regression()
@@ -39,13 +39,6 @@ class Closed:
         raise RuntimeError("it was closed")
 
 
-def until(true, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
-
-
 def test_the_board_keeps_the_word_of_the_latest_chief(cluster):
     board = StatusBoard(cluster)
     assert board.read() is None
@@ -63,7 +56,7 @@ def test_what_one_role_tells_every_other_role_reads_once_and_in_order(cluster):
     chief, other = StatusBoard(cluster), StatusBoard(cluster)
     for number in range(3):
         chief.tell(f"line {number}", "/job:worker/task:0")
-        until(lambda number=number: len(_told(cluster)) == number + 1)
+        eventually(lambda number=number: len(_told(cluster)) == number + 1)
     assert other.news("/job:ps/task:0") == ["line 0", "line 1", "line 2"]
     assert other.news("/job:ps/task:0") == [] and chief.news("/job:worker/task:0") == []
     assert StatusBoard(cluster).news("/job:worker/task:1") == ["line 0", "line 1", "line 2"]
@@ -77,12 +70,12 @@ def _told(cluster):
 def test_the_lowest_candidate_is_chief_and_the_next_one_when_it_leaves(cluster):
     with ChiefLease(cluster, "/job:worker/task:1") as second:
         with ChiefLease(cluster, "/job:worker/task:0") as first:
-            until(lambda: first.mine or second.mine)
+            eventually(lambda: first.mine or second.mine)
             assert first.mine and not second.mine
             term = first.term
             with pytest.raises(Deposed):
                 second.check()
-        until(lambda: second.mine)
+        eventually(lambda: second.mine)
         assert second.term > term
         second.check()
 
@@ -128,40 +121,40 @@ class Candidate:
 
 def test_the_next_chief_takes_the_running_shards_over_and_nothing_is_rolled_back(cluster, tmp_path):
     with ChiefLease(cluster, "/job:worker/task:0") as lease:
-        first, told = Candidate(cluster, 0, lease), Until()
-        until(lambda: lease.mine)
-        leading = first.lead(told, tmp_path)
-        until(lambda: first.board.read() is not None)
+        first, old_hook = Candidate(cluster, 0, lease), Until()
+        eventually(lambda: lease.mine)
+        leading = first.lead(old_hook, tmp_path)
+        eventually(lambda: first.board.read() is not None)
         with ChiefLease(cluster, "/job:worker/task:1") as next_lease:
             second = Candidate(cluster, 1, next_lease)
             second.worker_thread.follow(second.board.read().addresses)
-            until(lambda: told.step > 100)
+            eventually(lambda: old_hook.step > 100)
             lease._ended.set()  # as a frozen process: it renews no more
-            until(lambda: next_lease.mine)
+            eventually(lambda: next_lease.mine)
             leading.join(60)
             assert isinstance(first.outcome[0], Deposed)
-            reached, now = told.step, Until(stop=told.step + 500)
-            second.lead(now, tmp_path).join(60)
+            reached, new_hook = old_hook.step, Until(stop=old_hook.step + 500)
+            second.lead(new_hook, tmp_path).join(60)
     result = second.outcome[0]
     assert result.version >= reached + 500 and result.restored_from is None
     assert result.history["step"].tolist() == list(range(1, result.version + 1))
-    assert now.whats[0] == "chief took over" and "worker joined" not in now.whats
+    assert new_hook.whats[0] == "chief took over" and "worker joined" not in new_hook.whats
     assert Checkpoints(tmp_path).latest().version == result.version
 
 
 @pytest.mark.parametrize("folder", ["same", "another"])
 def test_a_chief_that_finds_no_shards_goes_on_from_a_checkpoint_or_not_at_all(cluster, tmp_path, folder):
     with ChiefLease(cluster, "/job:worker/task:0") as lease:
-        until(lambda: lease.mine)
+        eventually(lambda: lease.mine)
         first, second = Candidate(cluster, 0, lease), Candidate(cluster, 1, lease)
         leading = first.lead(Until(stop=30), tmp_path / "same")
-        until(lambda: first.board.read() is not None)
+        eventually(lambda: first.board.read() is not None)
         gone = first.board.read().addresses
         second.worker_thread.follow(gone)
         leading.join(60)  # its shards have ended with it, and its notice is still up
         reached = first.outcome[0].version
         chief = second.lead(Until(stop=reached + 20), tmp_path / folder)
-        until(lambda: first.board.read().addresses != gone or not chief.is_alive())
+        eventually(lambda: first.board.read().addresses != gone or not chief.is_alive())
         first.worker_thread.follow(first.board.read().addresses)
         chief.join(60)
     if folder == "same":

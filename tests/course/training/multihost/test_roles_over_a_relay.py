@@ -23,24 +23,15 @@ def ports(free_ports):
     return [port for port in free_ports(30) if port < 60000][:6]
 
 
-class Lines:
+class Lines(ExitStack):
     """One process's lines to others: for each port of theirs a `Link` of its own, and the flag that leads by it."""
 
     def __init__(self, *ports, delay=0.0):
-        self._opened = ExitStack()
-        self.links = {port: self._opened.enter_context(Link(delay)) for port in ports}
+        super().__init__()
+        self.links = {port: self.enter_context(Link(delay)) for port in ports}
         self.flags = []
         for port, link in self.links.items():
             self.flags += ["--route", "127.0.0.1:{}={}:{}".format(port, *link.to(("127.0.0.1", port)))]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        self._opened.close()
 
     def cut(self):
         for link in self.links.values():
@@ -52,27 +43,25 @@ class Lines:
 
 
 def test_roles_that_find_each_other_by_slow_lines_alone_train_to_the_same_bits(ports, tmp_path):
-    one, other, worker, shard, its = ports[:5]
-    scheduler, delay = one + 1000, 0.025
+    first_ps, second_ps, worker, shard, second_shard = ports[:5]
+    scheduler, delay = first_ps + 1000, 0.025
     flags = ["--problem", "linear", "--steps", STEPS, "--checkpoint-dir", "saved", "--patience", 120]
     with (
-        Lines(other, its, delay=delay) as first_calls,  # with the scheduler in it, and shard 0
+        Lines(second_ps, second_shard, delay=delay) as first_calls,  # with the scheduler in it, and shard 0
         Lines(scheduler, delay=delay) as second_calls,
-        Lines(scheduler, one, other, shard, its, delay=delay) as worker_calls,
-        Roles([one, other, worker], tmp_path, *flags, ps=2) as roles,
+        Lines(scheduler, first_ps, second_ps, shard, second_shard, delay=delay) as worker_calls,
+        Roles([first_ps, second_ps, worker], tmp_path, *flags, ps=2) as roles,
     ):
         started = [
             roles.start("ps", 0, "--ports", shard, *first_calls.flags),
-            roles.start("ps", 1, "--ports", its, *second_calls.flags),
+            roles.start("ps", 1, "--ports", second_shard, *second_calls.flags),
             roles.start("worker", 0, *worker_calls.flags),
         ]
         assert [role.ends(120) for role in started] == [0, 0, 0], [role.text for role in started]
         moved = [link.moved for calls in (first_calls, second_calls, worker_calls) for link in calls.links.values()]
         assert len(moved) == 8 and min(min(both) for both in moved) > 0, moved
     far = Checkpoints(tmp_path / "saved").latest()
-    near = train_in_turns(
-        linear_regression(), optimizer=partial(torch.optim.SGD, lr=0.02), workers=1, total_steps=STEPS
-    )
+    near = train_in_turns(linear_regression(), optimizer=partial(torch.optim.SGD, lr=0.02), total_steps=STEPS)
     assert far.version == STEPS
     assert all(torch.equal(far.parameters[name], near.parameters[name]) for name in near.parameters)
 
@@ -93,9 +82,8 @@ def test_a_cut_line_costs_one_role_until_it_is_mended_and_a_dead_relay_ends_it_i
         far.says("listens at", times=2)
         lines.close()
         began = time.monotonic()
-        assert far.ends() == 1 and time.monotonic() - began < 30, (
-            far.text
-        )  # 5 s are its patience, the rest a busy machine
+        # 5 s are its patience, the rest a busy machine
+        assert far.ends() == 1 and time.monotonic() - began < 30, far.text
         assert "Traceback" not in far.text and "tries for 5 s to join again" in far.text
         near.says("/job:worker/task:1: worker lost")
         steps = len([line for line in near.lines if " updates · loss " in line])

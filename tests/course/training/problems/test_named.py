@@ -35,11 +35,11 @@ def own(tmp_path, monkeypatch):
 
 
 def test_a_function_of_the_readers_own_gives_the_problem(own):
-    found = named_problem(f"{own()}:make")
-    problem = found.make()
+    choice = named_problem(f"{own()}:make")
+    problem = choice.make()
     assert repr(problem).startswith("LinearRegression(y = 2·x + 10")
-    assert found.made().func is torch.optim.SGD and found.made(learning_rate=0.1).keywords == {"lr": 0.1}
-    assert "loss on worker 0's first batch: " in next(found.outcome(problem, problem.initial()))
+    assert choice.made().func is torch.optim.SGD and choice.made(learning_rate=0.1).keywords == {"lr": 0.1}
+    assert "loss on worker 0's first batch: " in next(choice.outcome(problem, problem.initial()))
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_a_function_of_the_readers_own_gives_the_problem(own):
 )
 def test_what_is_wrong_with_ones_own_is_said_in_a_few_lines(own, name, words):
     done = CliRunner().invoke(main, ["train", "--problem", name.format(own())])
-    said = " ".join(done.output.split())
+    output = " ".join(done.output.split())
     for part in words.split(".*"):
-        assert part in said
+        assert part in output
     assert done.exit_code in (1, 2) and len(done.output.splitlines()) < 6
 
 

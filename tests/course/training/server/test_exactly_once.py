@@ -12,10 +12,10 @@ import torch
 from course.training.driver.shard_client import ShardClient
 from course.training.records import ShardLost
 from course.training.transport import shared_memory
-from course.training.transport.wire import Refused, connect
+from course.training.transport.wire import Refused
 from course.training.worker.worker_loop import run_worker
 from tests.helpers.proxy import Proxy
-from tests.helpers.shards_here import FOREVER, ONE, PROBLEM, Counting, connected, ended, shards, until, working
+from tests.helpers.shards_here import FOREVER, ONE, PROBLEM, Counting, connected, ended, joined, shards, until, working
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def test_no_push_is_lost_or_doubled_where_connections_are_cut_in_mid_message(cou
     monkeypatch.setattr(shared_memory, "LEAST", 0 if shared else 1 << 60)
     dice, problem = random.Random(seed), Counting(2, tensors=3, seconds=0.0005)
     with shards(count, problem, ONE, workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
-        with proxied(addresses) as (there, proxies), working(there, 2, problem) as worked:
+        with proxied(addresses) as (routed, proxies), working(routed, 2, problem) as worked:
             for _ in range(12):
                 proxy = dice.choice(proxies)
                 if shared:  # headers go by pipes: what is open is reset, and what comes next cut in its handshake
@@ -118,15 +118,6 @@ def test_a_worker_that_was_frozen_is_counted_out_and_goes_on_with_its_session_wh
     assert [event[1] for event in status["events"]] == ["worker counted out", "worker joined"]
     assert {report.ended for report in worked} == {"stopped"}
     check_counts(status, worked)
-
-
-def joined(addresses, worker, session="silent"):
-    """A worker that joins and then says nothing, as one that was frozen."""
-    handshake = {"role": "worker", "worker": worker, "token": addresses.token, "session": session}
-    handshake |= {"incarnation": 0, "attempt": 1}
-    channel = connect(addresses.endpoints[0], handshake, patience=5)
-    channel.send("JOIN")
-    return channel
 
 
 @pytest.mark.parametrize("mode", [pytest.param("async", marks=pytest.mark.long), "sync"])

@@ -31,14 +31,15 @@ def drawn(shapes, dtype, seed):
     return {f"t{i}": torch.randn(shape, generator=generator).to(dtype) for i, shape in enumerate(shapes)}
 
 
-def alike(one, other):
+def alike(*snapshots):
     """Whether two snapshots hold the same bits."""
-    buffers = [
-        {name: entry.get("momentum_buffer") for name, entry in s.optimizer["state"].items()} for s in (one, other)
-    ]
-    first, second = ({name: value for name, value in each.items() if value is not None} for each in buffers)
-    same = all(torch.equal(one.parameters[name], value) for name, value in other.parameters.items())
-    return same and first.keys() == second.keys() and all(torch.equal(first[n], second[n]) for n in first)
+    tensors = []
+    for snapshot in snapshots:
+        buffers = {name: entry.get("momentum_buffer") for name, entry in snapshot.optimizer["state"].items()}
+        momentum = {f"momentum of {name}": value for name, value in buffers.items() if value is not None}
+        tensors.append({**snapshot.parameters, **momentum})
+    ours, torchs = tensors
+    return ours.keys() == torchs.keys() and all(torch.equal(ours[name], torchs[name]) for name in ours)
 
 
 @given(
@@ -63,12 +64,14 @@ def test_an_update_of_one_vector_is_that_of_pytorch_bit_for_bit(shapes, dtype, o
 @given(shapes, st.sampled_from(FLOATS), st.integers(1, 4))
 def test_the_mean_of_vectors_is_that_of_their_tensors_bit_for_bit(shapes, dtype, count):
     gradients = [drawn(shapes, dtype, seed) for seed in range(count)]
-    before = [{name: value.clone() for name, value in one.items()} for one in gradients]
+    before = [{name: value.clone() for name, value in gradient.items()} for gradient in gradients]
     into = new_tensors(gradients[0])
-    wanted = {name: sum((one[name] for one in before[1:]), before[0][name]) / count for name in before[0]}
-    for mean in (mean_of([new_tensors(one) for one in gradients], into), mean_of(gradients, into), mean_of(gradients)):
+    wanted = {name: sum((gradient[name] for gradient in before[1:]), before[0][name]) / count for name in before[0]}
+    vectors = [new_tensors(gradient) for gradient in gradients]
+    for mean in (mean_of(vectors, into), mean_of(gradients, into), mean_of(gradients)):
         assert all(torch.equal(mean[name], value) for name, value in wanted.items())
-    assert all(torch.equal(one[name], was[name]) for one, was in zip(gradients, before, strict=True) for name in was)
+    for gradient, copy in zip(gradients, before, strict=True):
+        assert all(torch.equal(gradient[name], value) for name, value in copy.items())
 
 
 class Halved(torch.optim.SGD):

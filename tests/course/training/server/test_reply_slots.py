@@ -41,14 +41,6 @@ def never():
     raise AssertionError("it was decided: no heartbeat is due")
 
 
-def test_workers_are_those_of_the_training(locked):
-    slots = locked(2)
-    slots.check(0), slots.check(1)
-    for worker in (-1, 2, None, "0"):
-        with pytest.raises(ValueError, match="is not one of this training; workers are 0 to 1"):
-            slots.check(worker)
-
-
 def test_the_newest_connection_has_the_slot_and_only_it_frees_it(locked):
     slots, old, new = locked(3), slot(1), slot(1, attempt=2)
     other = slots.occupy(slot(0))
@@ -86,14 +78,6 @@ def test_an_entry_answers_those_it_names_once_they_have_joined(store, locked):
         assert mine.answered is None and other.answered is None
     slots.answer(Entry(1, dropped=(PushId(0, "s", 2),)), store)
     assert (slots.wait(mine, never), mine.taken) == (1, 0)
-
-
-def test_the_first_reason_of_an_end_is_kept_and_who_waits_is_told(locked):
-    slots, mine = locked(1), slot(0)
-    slots.occupy(mine)
-    assert slots.end("steps", "all", worker=2) is True and slots.end("error") is False
-    assert slots.ended == {"why": "steps", "text": "all", "worker": 2}
-    assert slots.wait(mine, never) is None
 
 
 def test_while_nothing_is_decided_a_heartbeat_goes_out(store, locked):

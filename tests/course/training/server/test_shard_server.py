@@ -14,19 +14,9 @@ from course.training.server.reply_slots import ReplySlots
 from course.training.server.shard_links import FollowerLink
 from course.training.server.update_log import Entry, PushId
 from course.training.transport.layout import Layout
-from course.training.transport.wire import Channel, connect
-from tests.helpers.shards_here import FOREVER, PROBLEM, connected, ended, shards, until
+from course.training.transport.wire import Channel
+from tests.helpers.shards_here import FOREVER, connected, ended, joined, shards, until
 from tests.helpers.shells import eventually
-
-
-def joined(addresses, worker=0):
-    """A worker's connection that has joined: its channel."""
-    handshake = {"role": "worker", "worker": worker, "token": addresses.token, "incarnation": 0}
-    channel = connect(addresses.endpoints[0], {**handshake, "session": "s", "attempt": 1}, patience=20)
-    channel.send("JOIN")
-    assert channel.receive().kind == "SLOT"
-    channel.agree(Layout.of(PROBLEM.initial()))
-    return channel
 
 
 def stretch(channel):
@@ -43,8 +33,9 @@ def stretch(channel):
         (lambda channel: channel.send("BYE!"), "sent home by another shard"),
     ],
 )
-def test_a_worker_whose_connection_ends_is_told_as_lost_with_the_reason_and_training_goes_on(end, reason):
-    with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
+@pytest.mark.parametrize("mode", ["async", "sync"])  # read by a thread of its own, or by the reader of short frames
+def test_a_worker_whose_connection_ends_is_told_as_lost_with_the_reason_and_training_goes_on(mode, end, reason):
+    with shards(mode=mode, limit=FOREVER) as (addresses, _), connected(addresses) as client:
         with closing(joined(addresses)) as channel:
             while channel.receive().kind != "PARM":
                 pass
@@ -54,9 +45,11 @@ def test_a_worker_whose_connection_ends_is_told_as_lost_with_the_reason_and_trai
     assert (event, worker) == ("worker lost", 0) and reason in words and status["ended"] is None
 
 
-def test_a_worker_that_says_what_failed_ends_the_training_with_it():
-    with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
+@pytest.mark.parametrize("mode", ["async", "sync"])
+def test_a_worker_that_says_what_failed_ends_the_training_with_it(mode):
+    with shards(mode=mode, limit=FOREVER) as (addresses, _), connected(addresses) as client:
         with closing(joined(addresses)) as channel:
+            channel.send("BEAT")
             channel.send("FAIL", payload=b"no such file")
             assert ended(client)["ended"] == {"why": "error", "text": "worker 0: no such file"}
 

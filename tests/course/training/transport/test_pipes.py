@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from course.training.transport.layout import Layout
-from course.training.transport.pipes import Pipes, new_pipe
+from course.training.transport.pipes import Pipes, crossed_pipes
 from course.training.transport.wire import UNREAD, WIRE_HEARTBEAT_EVERY, Channel
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this system sends its tensors")
@@ -19,8 +19,8 @@ LAYOUT = Layout.of({"w": torch.zeros(1)})
 
 def crossed():
     """Return two `Pipes`, the ends of one another."""
-    (a, b), (c, d) = new_pipe(), new_pipe()
-    return Pipes(a, d), Pipes(c, b)
+    ours, theirs = crossed_pipes()
+    return Pipes(*ours), Pipes(*theirs)
 
 
 @contextmanager
@@ -41,10 +41,10 @@ def socket_pair():
 
 
 def test_a_text_longer_than_a_pipe_holds_comes_whole_to_who_reads():
-    with piped() as (one, other):
+    with piped() as (own, other):
         text = os.urandom(1 << 20)
         with ThreadPoolExecutor(1) as thread:
-            thread.submit(one.send, "FAIL", payload=text)
+            thread.submit(own.send, "FAIL", payload=text)
             assert other.receive().payload == text
 
 
@@ -66,41 +66,41 @@ def test_who_waits_for_a_frame_is_woken_by_every_end_of_the_connection(end):
 
 
 def test_what_was_sent_before_the_end_is_read_first():
-    with piped() as (one, other):
-        one.send("BYE!", sequence=7)
-        one.close()
+    with piped() as (own, other):
+        own.send("BYE!", sequence=7)
+        own.close()
         assert other.receive().sequence == 7
         with pytest.raises(ConnectionError):
             other.receive()
 
 
 def test_after_hanging_up_nothing_more_is_sent():
-    with piped() as (one, other):
-        one.hang_up()
+    with piped() as (own, other):
+        own.hang_up()
         with pytest.raises(ConnectionError):
-            one.send_tensors("PUSH")
+            own.send_tensors("PUSH")
         other.wire.settimeout(0.0)
         with pytest.raises(ConnectionError):
             other.arrived()
 
 
 def test_silence_is_told_as_with_a_socket():
-    with piped(0.05) as (one, other):
+    with piped(0.05) as (own, other):
         with pytest.raises(TimeoutError):
-            one.receive()
+            own.receive()
         with pytest.raises(TimeoutError):
             other.send("FAIL", payload=bytes(1 << 20))
-        one.wire.settimeout(0.0)
-        one.wire.recv_into(bytearray(1 << 17))
-        assert one.arrived() is None
+        own.wire.settimeout(0.0)
+        own.wire.recv_into(bytearray(1 << 17))
+        assert own.arrived() is None
 
 
 def test_the_heartbeats_of_a_long_wait_fit_into_a_pipe_unread():
-    with piped(0.05) as (one, other):
+    with piped(0.05) as (own, other):
         for _ in range(round(2 * UNREAD / WIRE_HEARTBEAT_EVERY)):
-            one._last_sent = time.monotonic() - 1000
-            one.beat()
-        one.send_tensors("PUSH", sequence=9)
+            own._last_sent = time.monotonic() - 1000
+            own.beat()
+        own.send_tensors("PUSH", sequence=9)
         assert other.receive().sequence == 9
 
 

@@ -40,8 +40,8 @@ class Looking:
         return {"x": x, "y": [y], "words": "are left alone"}
 
     def loss(self, parameters, batch):
-        there = {str(tensor.device) for tensor in (*parameters.values(), batch["x"], *batch["y"])}
-        assert there == {self.wanted}, there
+        devices = {str(tensor.device) for tensor in (*parameters.values(), batch["x"], *batch["y"])}
+        assert devices == {self.wanted}
         return PROBLEM.loss(parameters, (batch["x"], batch["y"][0]))
 
 
@@ -59,20 +59,20 @@ class Forgetful:
 
 def test_each_worker_computes_on_its_own_tasks_gpu_and_gets_the_cpus_numbers(cluster):
     settings = dict(optimizer=SGD, mode="sync", total_steps=10)
-    there = train(Looking("cuda:0"), cluster, device="/gpu:0", **settings)
-    here = train(Looking("cpu"), cluster, **settings)
-    assert all(torch.equal(there.parameters[name], here.parameters[name]) for name in here.parameters)
-    assert there.history["loss"].tolist() == here.history["loss"].tolist()
-    assert [one.name for one in there.devices] == [f"/job:worker/task:{index}/gpu:0" for index in range(2)]
-    assert all(one.simulated for one in there.devices) and str(there.devices).count("(simulated)") == 2
-    assert here.devices == []
+    on_gpu = train(Looking("cuda:0"), cluster, device="/gpu:0", **settings)
+    on_cpu = train(Looking("cpu"), cluster, **settings)
+    assert all(torch.equal(on_gpu.parameters[name], on_cpu.parameters[name]) for name in on_cpu.parameters)
+    assert on_gpu.history["loss"].tolist() == on_cpu.history["loss"].tolist()
+    assert [device.name for device in on_gpu.devices] == [f"/job:worker/task:{index}/gpu:0" for index in range(2)]
+    assert all(device.simulated for device in on_gpu.devices) and str(on_gpu.devices).count("(simulated)") == 2
+    assert on_cpu.devices == []
 
 
 def test_other_spellings_of_a_device_are_taken_and_the_cpu_is_one(cluster):
     settings = dict(optimizer=SGD, total_steps=3)
     assert train(Looking("cuda:0"), cluster, device="cuda:0", **settings).version == 3
-    found = train(Looking("cpu"), cluster, device="/device:CPU:0", **settings)
-    assert [one.name for one in found.devices] == ["/job:worker/task:0/cpu:0", "/job:worker/task:1/cpu:0"]
+    result = train(Looking("cpu"), cluster, device="/device:CPU:0", **settings)
+    assert [device.name for device in result.devices] == ["/job:worker/task:0/cpu:0", "/job:worker/task:1/cpu:0"]
 
 
 @pytest.mark.parametrize(
@@ -97,26 +97,22 @@ def test_what_stayed_on_the_cpu_is_named_with_what_to_do(cluster):
 
 
 def test_of_several_gpus_each_worker_of_a_local_cluster_sees_one(cluster):
-    def seen(task):
+    def visible(task):
         with cluster.at(task):
             return cluster.executor.submit(os.getenv, VARIABLE).result(30)
 
-    found = {task: seen(task) for task in cluster.tasks}
-    assert found == {
-        "/job:ps/task:0": "4,7",
-        "/job:worker/task:0": "4",
-        "/job:worker/task:1": "7",
-    }
+    devices = {task: visible(task) for task in cluster.tasks}
+    assert devices == {"/job:ps/task:0": "4,7", "/job:worker/task:0": "4", "/job:worker/task:1": "7"}
 
 
 def test_a_batch_of_any_shape_is_moved_and_what_cannot_move_is_left():
     Pair = namedtuple("Pair", "x words")
     with simulated_gpus(1):
-        found = moved(
+        batch = moved(
             [Pair(torch.ones(1), "w"), {"n": (torch.ones(2), 3)}, torch.nn.Linear(1, 1)], torch.device("cuda:0")
         )
-        assert str(found[0].x.device) == str(found[1]["n"][0].device) == str(found[2].weight.device) == "cuda:0"
-        assert found[0].words == "w" and found[1]["n"][1] == 3
+        assert str(batch[0].x.device) == str(batch[1]["n"][0].device) == str(batch[2].weight.device) == "cuda:0"
+        assert batch[0].words == "w" and batch[1]["n"][1] == 3
 
 
 def test_leaves_on_a_gpu_follow_what_is_received_in_place():

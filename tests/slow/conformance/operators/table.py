@@ -10,9 +10,9 @@ TOP = """# Operators: what agrees on a simulated GPU
 
 Torch tests itself by a database of its operators, with sample arguments for each. Here each op is called on the CPU and
 on a simulated `cuda` from the same numbers: by position, by keyword, with `out=` of the right size and of none, in
-place, as a method, on memory with gaps, with gradients, and wrongly. Compared are values, dtype, shape, strides,
-device, flags, and what was written to the arguments. What is drawn at random is compared by all but its numbers. This
-page is made by `make conformance`: torch {torch}, samples of each op and way in float32: {most}, in other dtypes a
+place, as a method, on memory with gaps, with gradients, and wrongly. Values, dtype, shape, strides, device,
+flags and what was written to the arguments are compared; of random results, all but the numbers. `make conformance`
+made this page with torch {torch}, samples of each op and way in float32: {most}, in other dtypes a
 third of that, one at least.
 
 - **agrees**: the CPU's result, where CUDA leaves it; a wrong call raises the error that torch's tests expect of CUDA.
@@ -29,12 +29,12 @@ Of these `make long` calls one sample each by position, with `out=` and in place
 
 Apart from these, `make fuzz` draws functions of torch and methods of a tensor, and calls them with odd arguments: other
 types and sizes, numbers at the edges of int64, tensors in other places or of a simulation that has ended, some in
-another thread. Half of what comes back is used: handed out, written to, saved, its storage made larger. All the while
-glibc looks whether the heap is whole. On 23 November 2026, with torch 2.13.0, 435,000 calls of eight seeds were made:
+another thread. Half of the results are used: handed out, written to, saved, their storage made larger. Meanwhile
+glibc checks the heap. On 23 November 2026, with torch 2.13.0, 435,000 calls of eight seeds were made:
 122,325 gave a result, 312,499 were refused, 175 were left out. One failed inside simgpu, another harmed the heap by
-torch's own fault, and a third gave more numbers than the fuzz can read. The first was mended, the second is left out,
-the third isn't read since; made again, with the calls around them, all came to their own end. Left out are six
-functions with arguments that harm torch alone on the CPU: `tests/slow/conformance/fuzz/harmful.py` has them, with the
+torch's own fault, and a third gave more numbers than the fuzz can read. The first was mended, the second is left out
+and the third isn't read any more; the repeated calls, and those around them, ended as they should. Six functions are
+left out with arguments that harm torch alone on the CPU: `tests/slow/conformance/fuzz/harmful.py` lists them, with the
 reasons.
 
 """

@@ -2,10 +2,8 @@
 
 import os
 import re
-import sys
 import threading
 import time
-import traceback
 
 _PATIENCE = 8.0  # seconds for the last of it to close: silence is noticed after three
 _FREE = 20.0  # seconds for a task to be replaced, to join, and to have a thread for us
@@ -28,31 +26,13 @@ def _left_in(cluster, task, deadline):
             threads, ports = asking.result(timeout=max(1.0, deadline - time.monotonic()))
         except TimeoutError:
             asking.cancel()
-            return [f"{task} is not free {_FREE:.0f} s after the training; {_at_work(cluster, task)}"]
+            return [f"{task} is not free {_FREE:.0f} s after the training"]
         threads = [name for name in threads if not _DASKS.match(name)]
         if not threads and ports == 1:
             return []
         if time.monotonic() > settled:
             return [f"{task}: threads {threads}, {ports} listening ports"]
         time.sleep(0.1)
-
-
-def _at_work(cluster, task):
-    """Return where the task's threads stand, asked past its queue, for a report."""
-    try:
-        stacks = cluster.client.run(_stacks, workers=[task], on_error="return", nanny=False)
-    except Exception as error:  # whatever keeps it from answering is the report
-        return f"it does not say what it does: {error!r}"
-    return f"it is at {stacks}"
-
-
-def _stacks():
-    frames = {thread.name: sys._current_frames().get(thread.ident) for thread in threading.enumerate()}
-    return {
-        name: [f"{entry.filename[-30:]}:{entry.lineno}" for entry in traceback.extract_stack(frame)[-4:]]
-        for name, frame in frames.items()
-        if frame is not None and ("Default" in name or not _DASKS.match(name))
-    }
 
 
 def _open_in_task():

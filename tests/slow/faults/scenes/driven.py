@@ -1,6 +1,7 @@
 """Trials in which the session itself is hit, or the clock: it runs in a process of its own, with its own cluster."""
 
 import signal
+import subprocess
 import threading
 import time
 from contextlib import ExitStack, nullcontext
@@ -21,10 +22,15 @@ class DrivenScene:
 
     def prepare(self, plan):
         """Start the session and wait until it trains."""
-        folder = self._trial.enter_context(folder_of_its_own())
         self._hands = self._trial.enter_context(clock() if plan.kind.name == "clock jumps" else nullcontext())
-        self._fields = fields_of(plan, folder, local={"ps": plan.ps, "worker": plan.workers})
-        self._session = SessionProcess(self._fields, environment=self._hands and self._hands.environment)
+        self._start(plan, self._hands and self._hands.environment, local={"ps": plan.ps, "worker": plan.workers})
+
+    def _start(self, plan, environment=None, start=subprocess.Popen, **where):
+        """Start a session that trains `where` as the plan says; `environment`, `start`: as for its process."""
+        names = ("workers", "mode", "aggregate", "steps", "seed")
+        folder = str(self._trial.enter_context(folder_of_its_own()))
+        self._fields = {**{name: getattr(plan, name) for name in names}, "folder": folder, "pause": 0.004, **where}
+        self._session = SessionProcess(self._fields, start, environment)
         self._trial.callback(self._session.close)
         self._session.wait_for_step(1)
 
@@ -32,7 +38,10 @@ class DrivenScene:
         """Stage the plan; return its `Outcome`."""
         began, session = time.monotonic(), self._session
         with self._trial:
-            end, notes, complaints = _struck(session, plan, self._hands, self._fields)
+            if session.wait_for_step(plan.step):
+                end, notes, complaints = self._struck(plan)
+            else:
+                end, notes, complaints = "wrong", ["it ended before the fault"], [str(session.end(1))]
             leaks = [*complaints, *session.left_over()]
             words = session.close()
         notes += [words[-1500:]] if end == "wrong" else []
@@ -42,25 +51,18 @@ class DrivenScene:
         """End what `prepare` began, where no `run` came after it."""
         self._trial.close()
 
-
-def fields_of(plan, folder, **where):
-    """Return what a session's process (`driver`) is to do for this plan, for JSON."""
-    fields = ("workers", "mode", "aggregate", "steps", "seed")
-    return {**{name: getattr(plan, name) for name in fields}, "folder": str(folder), "pause": 0.004, **where}
-
-
-def _struck(session, plan, hands, fields):
-    if not session.wait_for_step(plan.step):
-        return "wrong", ["it ended before the fault"], [str(session.end(1))]
-    if plan.kind.name == "session killed":
-        session.signal(signal.SIGKILL)
-        return _gone_on(session, fields)
-    if plan.kind.name == "session frozen":
-        session.signal(signal.SIGSTOP)
-        threading.Timer(plan.seconds * 2, session.signal, [signal.SIGCONT]).start()
-    if plan.kind.name == "clock jumps":
-        hands.jump((-1) ** plan.victim * (60 + plan.amount * 100))  # up to five days, either way
-    return judged(session.end(PATIENCE), plan)
+    def _struck(self, plan):
+        """Strike; return (end, notes, complaints)."""
+        session = self._session
+        if plan.kind.name == "session killed":
+            session.signal(signal.SIGKILL)
+            return _gone_on(session, self._fields)
+        if plan.kind.name == "session frozen":
+            session.signal(signal.SIGSTOP)
+            threading.Timer(plan.seconds * 2, session.signal, [signal.SIGCONT]).start()
+        if plan.kind.name == "clock jumps":
+            self._hands.jump((-1) ** plan.victim * (60 + plan.amount * 100))  # up to five days, either way
+        return judged(session.end(PATIENCE), plan)
 
 
 def judged(last, plan):

@@ -44,7 +44,7 @@ class FollowerLink:
                 elif "left" in report:
                     shard.slots.disconnect(PushId(*report["left"]))
                 else:
-                    shard.end(**report, **({"shard": self._number} if report.get("why") == "shard" else {}))
+                    shard.end(**(report | {"shard": self._number} if report.get("why") == "shard" else report))
         except (OSError, ValueError, TypeError) as error:
             shard.end("shard", f"shard 0 and it have lost each other: {error}", shard=self._number)
 

@@ -3,6 +3,7 @@
 import threading
 import weakref
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from distributed import Client
@@ -114,15 +115,13 @@ class Cluster:
         ValueError): a scheduler that starts anew gives nothing away for as long.
         """
         self._work.check("cluster.lease")
-        return Lease(self._scheduler_call("lease"), self._scheduler_call("release_lease"), name, task, seconds)
+        return Lease(partial(self._ask, "lease"), partial(self._ask, "release_lease"), name, task, seconds)
 
-    def _scheduler_call(self, handler):
-        def ask(**arguments):
-            self._work.check(f"cluster.{handler}")
-            handled = getattr(self._client.scheduler, handler)
-            return self._client.sync(handled, callback_timeout=LEASE_ANSWER, **arguments)
-
-        return ask
+    def _ask(self, handler, **arguments):
+        """Return what the scheduler's `handler` answers."""
+        self._work.check(f"cluster.{handler}")
+        handle = getattr(self._client.scheduler, handler)
+        return self._client.sync(handle, callback_timeout=LEASE_ANSWER, **arguments)
 
     def record(self) -> Tape:
         """Return a `Tape` that records what this cluster does, until it is closed or its `with` ends.

@@ -1,4 +1,4 @@
-"""Where ops ran: a lane a device, a row an op, an arrow as wide as its bytes where a tensor moved, what made each."""
+"""Where ops ran: a lane for each device, a row for each op, an arrow as wide as its bytes where a tensor moved."""
 
 from collections.abc import Iterable, Sequence
 from html import escape

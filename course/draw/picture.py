@@ -132,13 +132,13 @@ def picture(figure: "Figure", alt: str) -> Picture:
 
 
 def _short(svg):
-    """Return the drawing in fewer bytes: hundredths of a point, dots as points, marks' looks said once a row.
+    """Return the drawing in fewer bytes: hundredths of a point, dots as points, the look of marks once a row.
 
     Words in a colour get a quarter of the text's: lines must stand out by 3 to 1, and words by 4.5, on either page.
     """
     svg = _COLOURED.sub(r"\1color-mix(in srgb, \2 75%, currentColor)", svg)
     svg = re.sub(r'="[^"]*"', lambda value: re.sub(r"(\d\.\d\d)\d+", r"\1", value[0]), svg)
-    return _MARKS.sub(_said_once, _HATCHING.sub(_dotted, svg))
+    return _MARKS.sub(_with_one_look, _HATCHING.sub(_dotted, svg))
 
 
 def _dotted(hatching):
@@ -148,7 +148,7 @@ def _dotted(hatching):
     return text.replace("stroke-width: 1.0; stroke-linecap: butt", round_pen) if dots else text
 
 
-def _said_once(marks):
+def _with_one_look(marks):
     look = f'style="{marks[1]}"'
     return f"<g {look}>{marks[0].replace(f' {look}', '')}</g>"
 
@@ -167,9 +167,9 @@ def _with_own_ids(svg):
 
 
 def table(headings: Iterable[object], rows: Iterable[Iterable[object]], alt: str, caption: str = "") -> Picture:
-    """Return a `Picture` of an HTML table; cells are escaped unless they are a `Picture`, numbers stand right.
+    """Return a `Picture` of an HTML table; cells are escaped unless they are a `Picture`.
 
-    A heading stands as the first cell below it does.
+    Numbers are aligned right, a heading as the first cell below it.
     """
 
     def cell(value):

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
-from course.devices.fallback import resolve
 from course.devices.names import name_of
 from course.replicas.shares import shares
+from course.replicas.split import resolved
 
 #: `loss(outputs, *targets)`: a mean over the rows.
 Loss = Callable[..., torch.Tensor]
@@ -30,9 +30,7 @@ def replicate(
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     >>> loss = both.step(optimizer, torch.nn.functional.mse_loss, torch.ones(5, 3), torch.ones(5, 1))
     """
-    places = [resolve(device)[0] for device in ([devices] if isinstance(devices, str) else devices)]
-    if not places:
-        raise ValueError("replicate(devices=[]): name at least one, such as ['/gpu:0', '/gpu:1'] or ['/cpu:0'].")
+    places = resolved(devices, "replicate")
     shares(0, len(places), weights)  # raises for weights that don't fit, before anything is copied
     return Replicas(module, places, weights)
 

@@ -64,7 +64,12 @@ def _checked(a, b, devices, by):
         raise ValueError(
             f"split_matmul(a, b): shapes {tuple(a.shape)} and {tuple(b.shape)} don't fit; give (n, k) and (k, m)."
         )
+    return resolved(devices, "split_matmul")
+
+
+def resolved(devices: Sequence[str | torch.device] | str, owner: str) -> list[torch.device]:
+    """Return the `torch.device`s of one or more names; ValueError, which names `owner`, for none and a missing one."""
     places = [resolve(device)[0] for device in ([devices] if isinstance(devices, str) else devices)]
     if not places:
-        raise ValueError("split_matmul(devices=[]): name at least one, such as ['/gpu:0', '/gpu:1'] or ['/cpu:0'].")
+        raise ValueError(f"{owner}(devices=[]): name at least one, such as ['/gpu:0', '/gpu:1'] or ['/cpu:0'].")
     return places

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from course.scale.events import Process, Receive, Send, Work
@@ -68,6 +69,7 @@ def worker_thread(worker: int, costs: Costs, part: float, taken: Callable[[], Pr
         yield Send(worker)
 
 
+@dataclass
 class Coordinator:
     """What the threads of shard 0 share: an update is made of `aggregate` gradients and sent to the `logs`.
 
@@ -75,19 +77,15 @@ class Coordinator:
     update; after `gradients` of them process 0 gets a message.
     """
 
-    def __init__(
-        self,
-        threads: Sequence[int],
-        logs: Sequence[int],
-        costs: Costs,
-        part: float,
-        aggregate: int,
-        gradients: int,
-        applied: list[float],
-    ):
-        self.threads, self.logs, self.costs, self.aggregate = threads, logs, costs, aggregate
-        self.gradients, self.applied = gradients, applied
-        self._third, self._parts, self._whole = part * costs.byte / 3, Counter[int](), list[int]()
+    threads: Sequence[int]
+    logs: Sequence[int]
+    costs: Costs
+    part: float
+    aggregate: int
+    gradients: int
+    applied: list[float]
+    _parts: Counter[int] = field(default_factory=Counter)
+    _whole: list[int] = field(default_factory=list)
 
     def has_part(self, rank: int) -> Process:
         """Note that a shard has its part of worker `rank`'s push; make the update if this part completes it."""
@@ -102,7 +100,7 @@ class Coordinator:
         for log in self.logs:
             yield Work(self.costs.message)
             yield Send(log, whole)
-        updated = yield Work(2 * len(whole) * self._third)  # added up, and copied into each answer
+        updated = yield Work(2 * len(whole) * (self.part * self.costs.byte / 3))  # added up, copied into each answer
         for rank in whole:
             yield Send(self.threads[rank])
             self.applied.append(updated)

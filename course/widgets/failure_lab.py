@@ -132,14 +132,11 @@ class FailureLab(TrainingExhibit):
             ],
         }
 
-    def draw(self, result: Any, until: float | None = None) -> Picture:
-        """Return the still of a `RehearsalRecord`, and below it a line for each hit: noticed, back, paused.
-
-        `until`: seconds at which it ends, as the page's scrubber says; by default after the last event.
-        """
+    def draw(self, result: RehearsalRecord) -> Picture:
+        """Return the still of a record, and below it a line for each hit: noticed, back, paused."""
         hits = aftermath(result.history, result.events)
-        lived = FailureLab._lives(self, result, until or _last(result.history, result.events))
-        shown = draw.faults(result.history, result.events, _title(hits), until, lived)
+        lived = self._lives(result, _last(result.history, result.events))
+        shown = draw.faults(result.history, result.events, _title(hits), lives=lived)
         lines = _lines(result, hits)
         notes = "".join(f'<p class="note">{escape(line)}</p>' for line in lines)
         return draw.html(shown.html + notes, " ".join([shown.alt, *lines]))

@@ -137,7 +137,7 @@ class RegressionLab(TrainingExhibit):
 
     def draw(self, result: Any) -> Picture:
         """Return the fitted line, the losses and the staleness, with the distance to the best line on top."""
-        is_close, title, distance, note = RegressionLab._verdict(self, result)
+        is_close, title, distance, note = self._verdict(result)
         best = self.problem.least_squares()
         shown = draw.training(
             result.history,

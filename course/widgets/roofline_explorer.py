@@ -107,7 +107,7 @@ class RooflineExplorer(Exhibit):
         return {"ops": list(OPS), "sizes": list(SIZES), "sources": list(SOURCES.items()), "dtypes": dtypes}
 
     def answer(self, result: Look) -> dict[str, Any]:
-        """Return the roof, and for each size where it is and what is said of it."""
+        """Return the roof, and for each size its place and its words."""
         roof = result.track.roof
         stops = [_plain(roof, stop) for stop in result.track.stops]
         limits = {"peak": roof.peak, "bandwidth": roof.bandwidth, "ridge": roof.ridge, "kind": roof.kind}

@@ -67,7 +67,7 @@ def load(folder: str, device: str, judged_by: str | None, largest: int) -> tuple
     `difference`: "" or how its answers differ from the recorded ones. `accuracy`: on the labelled examples in the
     version's folder `judged_by`, from 0 to 1; `own`: on its own ones; None without. `largest`: rows of the largest
     batch, for the warm-up. `device`: "/gpu:1" or, as torch says, "cuda:1". Raises DamagedVersion and NotYours as
-    `read_version` does: what is loaded are the bytes that were compared.
+    `read_version` does: it loads the bytes that were compared.
     """
     version = read_version(Path(folder))
     if device != "cpu":

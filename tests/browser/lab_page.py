@@ -136,7 +136,7 @@ class LabPage:
         found = self.page.wait_for_function(f"() => {javascript}", timeout=deadline * 1000, polling=200)
         return found.json_value()
 
-    def run_all(self, name, deadline=120):
+    def run_all(self, name, deadline=240):
         """Choose *Run All Cells* from the menu, wait for the last cell, save; return the saved notebook as a dict."""
         path = self.folder / "notebooks" / f"{name}.ipynb"
         self.page.click('.lm-MenuBar-itemLabel:text-is("Run")')

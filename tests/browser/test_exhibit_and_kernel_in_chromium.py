@@ -3,14 +3,12 @@
 The exhibit of these tests has one stored answer: what it shows for any other setting is the kernel's.
 """
 
-import json
 import os
 import signal
 
 import nbformat
 import psutil
 import pytest
-from nbconvert import HTMLExporter
 
 from tests.browser.lab_page import (
     failures,
@@ -214,19 +212,3 @@ def test_a_page_that_is_not_trusted_shows_the_still_and_its_words(browser, addre
         )
         assert lab.page.locator(".stage input").count() == 0
     shut_kernels(address[0])
-
-
-def test_a_page_of_nbconvert_with_the_network_cut_asks_nobody_and_drag_works(browser, address):
-    exporter = HTMLExporter(template_name="basic")
-    text, _ = exporter.from_filename(str(address[1] / "notebooks" / "80_one.ipynb"))
-    context = browser.new_context(offline=True)
-    page, requests, said = context.new_page(), [], []
-    page.on("request", lambda request: requests.append(request.url))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.set_content(f"<!doctype html><body>{text}</body>")
-    page.locator("input.cut").press("ArrowLeft")
-    page.locator(".who:text('Shown: cut before number 16')").wait_for()
-    page.locator("input.cut").press("ArrowRight")
-    assert json.loads(page.locator(".stage").get_attribute("data-shown"))["cut"] == 16
-    assert [url for url in requests if not url.startswith(("data:", "blob:", "about:"))] == [] and said == []
-    context.close()

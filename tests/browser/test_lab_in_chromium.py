@@ -92,40 +92,12 @@ def test_chapter_05_runs_a_slider_changes_the_darts_and_axe_finds_nothing_seriou
     assert_nothing_went_wrong(lab)
 
 
-LOOK = """
-from course import draw
-from course.widgets import CourseMap, MatmulSlider, PlacementExplorer
-
-CourseMap()
-"""
-
-
 @pytest.mark.long
-def test_sliders_begin_at_one_position_and_have_names_columns_of_text_stand_left_and_the_map_opens_a_chapter(
-    lab, lab_address
-):
-    cells = [LOOK, "PlacementExplorer()", "MatmulSlider(size=64).wait()"]
-    cells += ["draw.table(['a', 'b'], [('text', 3)], 'alt')", "print('distributed words ' * 12)"]
+def test_printed_words_are_not_broken_and_the_map_opens_a_chapter(lab, lab_address):
+    cells = "from course.widgets import CourseMap\n\nCourseMap()", "print('distributed words ' * 12)"
     write_notebook(lab_address[1], "91_look", *cells)
     lab.open("91_look")
     assert failures(lab.run_all("91_look")) == []
-    lab.until("document.querySelectorAll('.exhibit .sliders label').length >= 8")
-    rows = lab.page.evaluate(
-        """() => [...document.querySelectorAll('.exhibit .sliders label')].map(e => ({
-            name: e.children[1].ariaLabel, label: e.children[0].textContent, kind: e.children[1].type,
-            said: e.children[1].getAttribute('aria-valuetext'), shown: e.children[2].textContent,
-            left: Math.round(e.children[1].getBoundingClientRect().left),
-            exhibit: [...document.querySelectorAll('.exhibit')].indexOf(e.closest('.exhibit'))}))"""
-    )
-    assert all(one["name"] == one["label"] for one in rows)
-    assert all(one["said"] == one["shown"] != "" for one in rows if one["kind"] == "range")
-    assert {"cores", "size n"} <= {one["name"] for one in rows}
-    starts = {}
-    for one in rows:
-        starts.setdefault(one["exhibit"], set()).add(one["left"])
-    assert len(starts) == 3 and all(len(positions) == 1 for positions in starts.values()), rows
-    aligned = "[...document.querySelectorAll('.course td, .course th')].map(e => getComputedStyle(e).textAlign)"
-    assert lab.page.evaluate(aligned)[-4:] == ["left", "right", "left", "right"]
     broken = "[...document.querySelectorAll('.jp-OutputArea-output pre')].map(e => getComputedStyle(e).wordBreak)"
     assert set(lab.page.evaluate(broken)) == {"normal"}
     lab.page.locator(".stations a").nth(1).click()

@@ -144,7 +144,7 @@ def group_lives(group):
     return True
 
 
-def test_a_port_that_is_taken_is_said_at_once(monkeypatch):
+def test_a_port_that_is_taken_or_out_of_range_is_said_at_once(monkeypatch):
     monkeypatch.setattr(lab, "FIRST", Path("README.md"))  # there before any chapter is built
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -153,6 +153,8 @@ def test_a_port_that_is_taken_is_said_at_once(monkeypatch):
         done = CliRunner().invoke(main, ["lab", "--no-browser", "--port", str(port)])
     assert done.exit_code == 1
     assert f"--port {port}: something listens there already. Give another, or" in done.output
+    done = CliRunner().invoke(main, ["lab", "--port", "70000"])
+    assert done.exit_code == 2 and "0<=x<=65535" in done.output
 
 
 def test_a_missing_notebook_is_named(tmp_path):
@@ -164,11 +166,6 @@ def test_a_missing_jupyterlab_is_named(checkout, monkeypatch):
     monkeypatch.setitem(sys.modules, "jupyterlab", None)
     with pytest.raises(lab.LabError, match=r"JupyterLab is not installed.*`make env`"):
         lab.lab(root=checkout)
-
-
-def test_a_port_out_of_range_is_refused():
-    done = CliRunner().invoke(main, ["lab", "--port", "70000"])
-    assert done.exit_code == 2 and "0<=x<=65535" in done.output
 
 
 @pytest.mark.parametrize(

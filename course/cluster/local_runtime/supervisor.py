@@ -45,6 +45,7 @@ class Supervisor:
         self._processes: dict[str, Any] = {}  # task -> the handle of its process
         self._given_up: dict[str, str] = {}  # task -> why
         self._early_deaths = dict.fromkeys(self.settings, 0)
+        self._launching: set[str] = set()  # tasks whose next process is about to start, in a thread
         #: Called with the reason when a task is given up: work that waits for it would wait for ever.
         self.on_giving_up: Callable[[str], None] | None = None
         self._stopped_since: dict[str, float] = {}  # task -> when it was first seen stopped
@@ -72,9 +73,9 @@ class Supervisor:
         for name in names:
             self._given_up.pop(name, None)
             self._early_deaths[name] = 0
-            self._log_end(name, "is restarted: process %d is killed")
+            self._log_end(name, self._processes[name], "is restarted: process %d is killed")
             self._processes[name].signal(signal.SIGKILL)
-        await asyncio.gather(*map(self._replace, names))
+        await asyncio.gather(*(self._replace(name, self._processes[name]) for name in names))
         await self._joined(names)
 
     async def stop(self) -> None:
@@ -108,17 +109,17 @@ class Supervisor:
         while True:
             await asyncio.sleep(SUPERVISOR_LOOKS_EVERY)
             for name in self.settings:
+                process = self._processes[name]  # once: a thread that starts another puts that in its place
                 if self._is_joined(name):
                     self._end_if_frozen(name)
-                elif name not in self._given_up and (code := self._processes[name].exit_code()) is not None:
-                    self._log_end(name, f"is lost: process %d ended, exit code {code}")
+                elif name not in self._given_up and (code := process.exit_code()) is not None:
+                    self._log_end(name, process, f"is lost: process %d ended, exit code {code}")
                     # where no process can be had: that counts, and the next look tries again
                     with suppress(RuntimeError, OSError):
-                        await self._replace(name)
+                        await self._replace(name, process)
 
-    def _log_end(self, name, words):
-        """Log the end of the task's process, once: its end is seen at each look until another is started."""
-        process = self._processes[name]
+    def _log_end(self, name, process, words):
+        """Log the end of a task's process, once: its end is seen at each look until another is started."""
         if self._lost.get(name) is not process:
             self._lost[name] = process
             _LOG.info(f"%s {words}", name, process.pid)
@@ -134,14 +135,14 @@ class Supervisor:
         if not _is_stopped(self._processes[name].pid):
             self._stopped_since.pop(name, None)
         elif time.monotonic() - self._stopped_since.setdefault(name, time.monotonic()) > TASK_FROZEN:
-            self._log_end(name, f"is lost: process %d was frozen for {TASK_FROZEN:g} s and is killed")
-            self._processes[name].signal(signal.SIGKILL)
+            process = self._processes[name]
+            self._log_end(name, process, f"is lost: process %d was frozen for {TASK_FROZEN:g} s and is killed")
+            process.signal(signal.SIGKILL)
 
-    async def _replace(self, name):
-        ended = self._processes[name]
+    async def _replace(self, name, ended):
         await self._ends(ended)
-        if self._processes[name] is not ended or self._ended:
-            return  # `restart` replaced it meanwhile, or the cluster is being closed
+        if self._processes[name] is not ended or name in self._launching or self._ended:
+            return  # `restart` or the watch has replaced it or is about to, or the cluster is being closed
         self._early_deaths[name] += 1
         if self._early_deaths[name] > _DEATHS:
             self._given_up[name] = f"{name} ended {_DEATHS} times before it joined; {self._last_words(name)}"
@@ -152,9 +153,16 @@ class Supervisor:
             await self._launch(name)
 
     async def _launch(self, name):
+        self._launching.add(name)
+        try:
+            await self._forget_predecessor(name)
+            await asyncio.to_thread(self._start_process, name)  # the fork server may still be importing torch
+        finally:
+            self._launching.discard(name)
+
+    async def _forget_predecessor(self, name):
         if address := self._scheduler.aliases.get(name):  # its predecessor, whose end Dask has not noticed yet
             await self._scheduler.remove_worker(address, stimulus_id=f"replaced-{time.time()}")
-        await asyncio.to_thread(self._start_process, name)  # the fork server may still be importing torch
 
     def _start_process(self, name):
         process = self._processes[name] = launch(self.settings[name])

@@ -90,7 +90,7 @@ class Subject:
         return values
 
     def by_row(self, values: Any, call: str) -> list[Any]:
-        """Return `values` (a number, a sequence, a mapping) as a list as long as `rows`, None where nothing is."""
+        """Return `values` (a number, a sequence, a mapping) as a list as long as `rows`, None for a row without one."""
         if isinstance(values, Mapping):
             by_name = {str(row): value for row, value in values.items()}
             if unknown := [row for row in by_name if row not in self.rows]:
@@ -122,7 +122,7 @@ class Subject:
         return f"from {in_digits(self.low)} to {in_digits(self.high)}{unit}{each}"
 
     def as_data(self) -> dict[str, Any]:
-        """Return what the page's scripts are told: plain values only."""
+        """Return the subject for the page's scripts, as plain values."""
         data: dict[str, Any] = {"name": self.name, "question": self.question, "kind": self.kind}
         if self.kind == "choice":
             return data | {"choices": {word: shown and shown.html for word, shown in (self.choices or {}).items()}}
@@ -153,5 +153,5 @@ def _is_whole(value):
 
 
 def _plain(value):
-    """Return a number of NumPy or torch as one of Python's; what is none comes back as it is."""
+    """Return a number of NumPy or torch as one of Python's, and anything else unchanged."""
     return value.item() if hasattr(value, "item") else value

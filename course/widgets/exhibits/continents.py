@@ -91,6 +91,3 @@ class Continents(Exhibit):
 
     def _words(self):
         return f"Simulated, {self.design}: {self.timeline.rate:.1f} gradients a second"
-
-    def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}: {self._words()})"

@@ -69,7 +69,7 @@ class DigitPad(Exhibit):
         return self
 
     def engine(self, ink: str) -> dict[str, Any]:
-        """Return what is said of `ink`; or what is `wrong`; an empty dict for a blank sheet."""
+        """Return the answer about `ink`, or what is `wrong`; an empty dict for a blank sheet."""
         if not ink:
             return {}
         if self.result is None and self._stored:  # the first is one that has been asked about
@@ -106,7 +106,7 @@ class DigitPad(Exhibit):
         return _shares(answer[self._output]), answer.version
 
     def _answers(self, images):
-        """Return what is said of each of `images` (rows, 784), as the page takes it."""
+        """Return the answer about each of `images` (rows, 784), as the page takes it."""
         if not self._networks:
             rows, version = self.ask(images)
             return [{"probabilities": row.round(4).tolist(), "version": version} for row in rows]

@@ -218,6 +218,10 @@ class Exhibit(Stateful):
             finally:
                 self._page_number = None
 
+    def _words(self):
+        """Return the finding of the last result, where a subclass has one."""
+        return ""
+
     def _shown(self):
         """Return the still for a cell's output: a reader's cell does not wait for work in the background."""
         working = self._thread is not None and self._thread.is_alive()
@@ -228,7 +232,7 @@ class Exhibit(Stateful):
 
     def __repr__(self):
         inside = ", ".join(f"{name}={value!r}" for name, value in self.state().items())
-        return f"{type(self).__name__}({inside})"
+        return f"{type(self).__name__}({inside}{f': {words}' if (words := self._words()) else ''})"
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         still = self._shown()

@@ -89,7 +89,7 @@ class ParameterStore(Exhibit):
     def draw(self, result: StoreRun) -> Picture:
         """Return a lane a worker, over the whole run: computing solid, waiting dotted, updates as diamonds."""
         scale = 1e-6 if result.horizon > 1e6 else 1e-3
-        with figure(title=self._words(result), figsize=(7.2, 1.1 + 0.42 * (result.workers + 1))) as (fig, axes):
+        with figure(title=self._words(), figsize=(7.2, 1.1 + 0.42 * (result.workers + 1))) as (fig, axes):
             moments = {gradient.applied for gradient in result.gradients}
             applied = [scale * moment for moment in sorted(moments) if 0 < moment <= result.horizon]
             axes.plot(applied, [0] * len(applied), "D", color=ROLES["ps"].colour, markersize=3)
@@ -99,15 +99,15 @@ class ParameterStore(Exhibit):
             axes.set_yticks(range(result.workers + 1), ["◆ updates", *letters])
             axes.set(xlim=(0, result.horizon * scale), xlabel=f"{'s' if scale < 1e-5 else 'ms'}, {self._source}")
             axes.invert_yaxis()
-        return picture(fig, f"{self._words(result)}. {self._waits(result)}")
+        return picture(fig, f"{self._words()}. {self._waits(result)}")
 
     @property
     def _source(self):
         return SIMULATED if self.run == SIMULATED else f"recorded: {self.run}"
 
-    def _words(self, result):
-        counts = result.counts()
-        rate = 1e6 * counts.gradients / result.horizon
+    def _words(self):
+        counts = self.result.counts()
+        rate = 1e6 * counts.gradients / self.result.horizon
         late = counts.late / counts.gradients if counts.gradients else 0.0
         return f"{rate:,.1f} gradients a second, {late:.1f} updates late on average"
 
@@ -115,9 +115,6 @@ class ParameterStore(Exhibit):
         shares = [waited / result.horizon for waited in result.counts().waited]
         waits = ", ".join(f"worker {_LETTERS[worker]} {share:.0%}" for worker, share in enumerate(shares))
         return f"{self._source[:1].upper()}{self._source[1:]}. Waited, of its time: {waits}."
-
-    def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}: {self._words(self.result)})"
 
 
 def _lane(axes, result, worker, scale):

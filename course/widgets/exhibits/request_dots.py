@@ -88,9 +88,6 @@ class RequestDots(Exhibit):
             return f"Simulated: {times}; {answered:,} of {came:,} requests answered"
         return f"Simulated: {answered / came:.1%} of {came:,} requests answered; of those {times}"
 
-    def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}: {self._words()})"
-
 
 def _with(stops: Iterable, value: object) -> list:
     """Return the sorted `stops` with `value` among them; None is the last."""

@@ -94,9 +94,6 @@ class RingAllReduce(Exhibit):
         ring, server = self.result.ring_seconds, self.result.server_seconds
         return f"Simulated: {self.ranks} ranks in a ring {in_words(ring)}, with a server {in_words(server)}"
 
-    def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}: {self._words()})"
-
 
 def _held(axes, result, row, step):
     """Draw what each rank holds after `step` steps: a line a piece, a column a rank whose gradients are in it."""

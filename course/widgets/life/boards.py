@@ -12,7 +12,7 @@ _LARGEST = 1024  # rows or columns that a page shows 60 times a second
 
 
 def checked(board: torch.Tensor) -> torch.Tensor:
-    """Return a copy of `board`; raises ValueError or TypeError for what is none, ValueError for a too large one."""
+    """Return a copy of `board`; raises ValueError or TypeError for what is no board, ValueError for one too large."""
     board = life.run(board, 0)  # names what is wrong with it
     if max(board.shape) > _LARGEST:
         raise ValueError(
@@ -32,7 +32,7 @@ def in_the_middle(name: str, height: int, width: int) -> torch.Tensor:
 
 
 def resized(board: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    """Return a board of `height` × `width` with what fits of `board` in its middle, as the page does it."""
+    """Return a board of `height` × `width`, in its middle what fits of `board`; the page does the same."""
     new = life.empty(height, width)
     down, right = (height - board.shape[0]) // 2, (width - board.shape[1]) // 2
     top, first_column = max(0, -down), max(0, -right)

@@ -25,7 +25,7 @@ class LifePlayer(Exhibit):
     """A board to play with, as controls above a picture and as Python: `step()`, `board`, `load`, `toggle`, `clear`.
 
     State (traits): `rule`, `wrap` (do the edges meet?), `speed` (generations a second), `playing`, and `engine_name`,
-    who computes what is played: an engine of `course.life`, "auto", or "page". Setting one moves the page's control.
+    what computes the boards: an engine of `course.life`, "auto", or "page". Setting one moves the page's control.
     `board`, `generation`, `population`, `height`, `width` and `pattern` say what is on it. While it plays, the page
     asks for the boards to come; nothing runs in the kernel between two requests, and nothing at all once the page is
     closed. Python's board is then the last that was asked for, and the one that is shown once it pauses. Messages may
@@ -163,7 +163,7 @@ class LifePlayer(Exhibit):
         return calls * generations * self._board.numel() / took
 
     def engine(self, **_: object) -> dict[str, int]:
-        """Return what the headline says: settings change what comes next, not the board."""
+        """Return the headline's numbers: settings change what comes next, not the board."""
         return {"generation": self.generation, "population": self.population}
 
     def data(self) -> dict[str, Any]:
@@ -202,7 +202,7 @@ class LifePlayer(Exhibit):
         self._tell({"board": self._description()}, bits_of(self._board))
 
     def _heard(self, wire, content, buffers):
-        """Do what the page asks; what is none of this player's is every exhibit's."""
+        """Do what the page asks; a message that is not the player's own is any exhibit's."""
         try:
             with self._lock:
                 match content:
@@ -228,7 +228,7 @@ class LifePlayer(Exhibit):
 
     def _frames(self, edition, rule, wrap, engine_name, by, count):
         """Compute boards to come, `by` generations apart, and send them; fewer where they take long."""
-        if edition != self._edition:  # the page's is not this board: it takes this one
+        if edition != self._edition:  # the page has another board, and gets this one
             self._tell({"frames": {"edition": self._edition, "frames": []}})
             return self._tell_board()
         frames, cells = [], []
@@ -238,7 +238,7 @@ class LifePlayer(Exhibit):
         return self._tell({"frames": {"edition": edition, "frames": frames}}, *cells)
 
     def _ahead(self, rule, wrap, engine_name, by, count):
-        """Yield what a page is told of each board to come, and the board."""
+        """Yield the description of each board to come, for the page, and the board."""
         generations, end = max(1, int(by)), time.perf_counter() + _BUSY
         for _ in range(min(int(count), _MOST_FRAMES)):
             done, began = 0, time.perf_counter()

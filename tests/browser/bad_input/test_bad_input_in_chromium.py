@@ -10,7 +10,7 @@ import pytest
 
 from course.widgets import PiDarts, RooflineExplorer, SliceMean
 from course.widgets.exhibits.exhibit import EXHIBIT_PATIENCE
-from tests.browser.exhibit_page import asked, kernel, says, why
+from tests.browser.exhibit_page import asked, kernel, says
 from tests.slow.monkey.in_page import Notebook, noted
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -52,15 +52,6 @@ def test_a_press_that_a_busy_kernel_has_not_heard_is_said_to_wait_and_no_longer_
     page.wait_for_timeout(LATER)
     assert not page.locator(".said").is_visible()
     made.close()
-
-
-def test_a_button_without_a_kernel_says_what_it_needs_and_the_picture_stays(opened):
-    page = opened(RooflineExplorer().wait())
-    figure = page.locator(".stage .figure").inner_text()
-    measure = page.get_by_role("button", name="Measure").first
-    measure.press("Enter")
-    assert why(page, measure) == "Measure here: this needs a kernel, and none is connected. Run the notebook."
-    assert page.locator(".stage .figure").inner_text() == figure
 
 
 def test_a_lab_whose_processes_were_killed_trains_on_new_ones_and_a_closed_one_says_so_and_keeps_its_line(chromium):

@@ -27,8 +27,8 @@ def records(caplog, monkeypatch):
 def lines(caplog, records):
     """A function that returns what course.cluster has logged so far; at the end there was no warning, nor of Dask's."""
     with caplog.at_level(logging.INFO, "course.cluster"):
-        yield lambda: [one.getMessage() for one in records() if one.name.startswith("course.cluster")]
-    assert [one.getMessage() for one in records() if one.levelno > logging.INFO] == []
+        yield lambda: [record.getMessage() for record in records() if record.name.startswith("course.cluster")]
+    assert [record.getMessage() for record in records() if record.levelno > logging.INFO] == []
 
 
 def test_a_healthy_cluster_says_who_starts_and_joins_and_when_it_closes_and_warns_of_nothing(lines):
@@ -46,43 +46,34 @@ def test_a_healthy_cluster_says_who_starts_and_joins_and_when_it_closes_and_warn
     ]
 
 
-def end_by_kill(cluster):
-    cluster.kill(TASK)
-    return "is lost: process %d ended, exit code -9"
-
-
-def end_by_freezing(cluster):
-    cluster.freeze(TASK)
-    return "is lost: process %d was frozen for 2.5 s and is killed"
-
-
-def end_by_restart(cluster):
-    cluster.restart(TASK)
-    return "is restarted: process %d is killed"
-
-
-@pytest.mark.parametrize("end", [end_by_kill, end_by_freezing, end_by_restart])
-def test_the_end_of_a_process_is_one_line_and_its_successor_follows(shared_cluster, lines, end):
-    cluster = shared_cluster
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("kill", "is lost: process %d ended, exit code -9"),
+        ("freeze", "is lost: process %d was frozen for 2.5 s and is killed"),
+        ("restart", "is restarted: process %d is killed"),
+    ],
+)
+def test_the_end_of_a_process_is_one_line_and_its_successor_follows(cluster, lines, method, words):
     with cluster.at(TASK):
         value = cluster.client.submit(bytes, 1_000_000)  # Dask logs the loss of what a process had, too
     value.status, value.result(timeout=60)
     before = cluster._runtime._supervisor._processes[TASK].pid
-    words = end(cluster) % before
+    getattr(cluster, method)(TASK)
     eventually(lambda: any("has joined" in line for line in lines()))
     after, address = cluster._runtime._supervisor._processes[TASK].pid, cluster.spec.task_address("worker", 0)
     joined = f"{TASK} has joined at tls://{address}: process {after}"
-    assert lines() == [f"{TASK} {words}", f"{TASK} starts: process {after}", joined]
+    assert lines() == [f"{TASK} {words % before}", f"{TASK} starts: process {after}", joined]
 
 
 def test_a_lease_that_passes_from_one_to_another_is_told_on_both_sides(lines):
-    now = [10.0]
-    leases = Leases(lambda: now[0], grace=0, first=0)
-    first, second = (Lease(leases.ask, leases.release, "chief", task, clock=lambda: now[0]) for task in ("a", "b"))
+    seconds = [10.0]
+    leases = Leases(lambda: seconds[0], grace=0, first=0)
+    first, second = (Lease(leases.ask, leases.release, "chief", task, clock=lambda: seconds[0]) for task in ("a", "b"))
     first.renew()
-    now[0] += 0.6
+    seconds[0] += 0.6
     assert first.renew() and first.renew() and not second.renew()
-    now[0] += 5
+    seconds[0] += 5
     assert second.renew() and not first.renew()
     second.release()
     assert lines() == [
@@ -113,7 +104,7 @@ def test_only_the_lines_of_the_table_are_dropped(records):
     logger.warning("%s already computed task(s)", lost)
     logger.error("%s scattered data, which can't be recovered", lost)
     logging.getLogger("distributed.worker").warning("%s already computed task(s)", lost)  # of another logger
-    assert [one.getMessage()[len(lost) :].split()[0] for one in records()] == ["scattered", "already"]
+    assert [record.getMessage()[len(lost) :].split()[0] for record in records()] == ["scattered", "already"]
     logging.getLogger("distributed.client").error("")
     logging.getLogger("distributed.client").error("a line")
-    assert [one.getMessage() for one in records()][2:] == ["a line"]
+    assert [record.getMessage() for record in records()][2:] == ["a line"]

@@ -237,11 +237,6 @@ def test_a_board_for_which_there_is_no_memory_is_refused_before_anything_is_allo
         life.run(board, 1, "packed")
 
 
-def test_tasks_of_a_cluster_compute_in_one_thread(monkeypatch):
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
-    assert compiled.threads() == 1
-
-
 def test_a_gpu_for_which_nothing_compiles_is_told_once_and_rolls(monkeypatch):
     def none(*_):
         raise RuntimeError("no compiler")

@@ -3,13 +3,13 @@
 import threading
 import time
 
-import psutil
 import pytest
 import traitlets
 
 from course.training.driver.rehearsal import Rehearsal
 from course.training.records import Event
 from course.widgets import FailureLab
+from tests.course.widgets.lab_processes import assert_ended, below
 from tests.course.widgets.page_of import Line
 
 WORKER, PS = "/job:worker/task:1", "/job:ps/task:0"
@@ -175,24 +175,3 @@ def test_a_new_lab_ends_the_one_before_and_closing_one_in_the_middle_ends_its_pr
     second.close()
     second.close()
     assert_ended(of_the_second)
-
-
-def below():
-    """Return the processes below this one, without the helpers of multiprocessing that other tests may have started."""
-    children = psutil.Process().children(recursive=True)
-    return {child.pid for child in children if "multiprocessing." not in " ".join(_command(child))}
-
-
-def _command(process):
-    try:
-        return process.cmdline()
-    except psutil.NoSuchProcess:
-        return []
-
-
-def assert_ended(processes, patience=20.0):
-    deadline = time.monotonic() + patience
-    while len(processes & below()) > 1 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    # the fork server may stay: it makes the next cluster start in a moment
-    assert len(processes & below()) <= 1

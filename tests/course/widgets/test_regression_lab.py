@@ -2,10 +2,10 @@
 
 import time
 
-import psutil
 import pytest
 
 from course.widgets import RegressionLab
+from tests.course.widgets.lab_processes import assert_ended, below
 
 
 @pytest.fixture(scope="module")
@@ -68,19 +68,12 @@ def test_stop_ends_a_long_training_soon_and_keeps_what_there_is(lab):
 
 
 def test_a_cell_that_is_run_again_ends_the_processes_of_the_lab_before_and_closing_ends_its_own():
-    others = {child.pid for child in psutil.Process().children(recursive=True)}
+    others = below()
     first = RegressionLab(steps=50).wait()  # whose name a cell that is run again would take
-    own = {child.pid for child in psutil.Process().children(recursive=True)} - others
+    of_the_first = below() - others
     second = RegressionLab(steps=50).wait()
-    assert second.result.version == 50
-    deadline = time.monotonic() + 60
-    while sum(map(psutil.pid_exists, own)) > 1:  # the fork server stays
-        assert time.monotonic() < deadline, "the lab before still has its processes"
-        time.sleep(0.05)
-    assert len(own) >= 4 and first.result.version == 50
+    assert_ended(of_the_first)
+    assert len(of_the_first) >= 4 and first.result.version == second.result.version == 50
     second.close()
     second.close()
-    deadline = time.monotonic() + 60
-    while len({child.pid for child in psutil.Process().children(recursive=True)} - others) > 1:
-        assert time.monotonic() < deadline, "a lab that is closed still has its processes"
-        time.sleep(0.05)
+    assert_ended(below() - others)

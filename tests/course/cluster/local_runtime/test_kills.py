@@ -115,6 +115,20 @@ def test_a_restart_frees_a_busy_task(cluster):
     assert sorted(pids(cluster)) == cluster.tasks
 
 
+def test_a_task_is_replaced_once_however_long_its_start_takes(cluster, monkeypatch):
+    starts = []
+
+    def slowly(settings):
+        starts.append(settings.name)
+        time.sleep(0.5)  # the supervisor looks several times meanwhile
+        return launch.launch(settings)
+
+    monkeypatch.setattr(supervisor, "launch", slowly)
+    cluster.restart(VICTIM)
+    assert pids(cluster)[VICTIM] == pid_of(cluster, VICTIM)
+    assert starts == [VICTIM]
+
+
 def test_a_function_that_ends_its_process_is_given_up_by_name(cluster):
     with (
         cluster.at(VICTIM),

@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 import torch
@@ -81,6 +82,16 @@ def test_hanging_up_wakes_the_thread_that_reads_and_leaves_it_the_closing(encryp
         channel.close()
         channel.hang_up()
         assert channel.connection.fileno() == -1
+
+
+def test_a_heartbeat_that_cannot_be_sent_ends_its_connection_and_no_other(monkeypatch):
+    monkeypatch.setattr(wires, "WIRE_HEARTBEAT_EVERY", 0.01)
+    broken, whole, over = create_autospec(Channel), create_autospec(Channel), threading.Event()
+    broken.beat.side_effect = BrokenPipeError("gone")
+    wires.start_beating(lambda: [broken, whole], over, "heartbeat")
+    eventually(lambda: whole.beat.called)
+    over.set()
+    assert broken.hang_up.called and not whole.hang_up.called
 
 
 def test_a_foreign_certificate_is_not_let_in():

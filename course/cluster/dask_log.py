@@ -33,7 +33,7 @@ DROPPED = (
     ("distributed.core", "Pending connections refuse to cancel", _CLOSES),
     ("distributed.scheduler", "Closed comm * while trying to write ", _CLOSES),
     ("distributed.comm.tcp", "Closing dangling stream in ", _CLOSES),
-    ("distributed.comm.tcp", "Listener on * TLS handshake failed with remote *UNEXPECTED_EOF_WHILE_READING", _LOOKS),
+    ("distributed.comm.tcp", "Listener on * TLS handshake failed with remote *EOF", _LOOKS),
     ("distributed.worker.state_machine", "Async instruction for * ended with CancelledError", _CLOSES),
     ("distributed.worker.state_machine", "Failed to cancel asyncio task after ", _CLOSES),
     ("distributed.client", "Failed to reconnect to scheduler after ", _SCHEDULER),

@@ -124,5 +124,5 @@ def stand_in_line(arrives: Sequence[int], server: SimulatedServer) -> Outcome:
         (waiting if len(waiting) < server.queue else refused).append(arrival)
     while waiting:
         begin()
-    times = zip(*accepted, strict=True) if accepted else ((), (), ())
-    return Outcome(*times, tuple(refused), tuple(batches), server.deadline)
+    arrived, began, ended = zip(*accepted, strict=True) if accepted else ((), (), ())
+    return Outcome(arrived, began, ended, tuple(refused), tuple(batches), server.deadline)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import select
 import shutil
 import signal
@@ -76,9 +77,13 @@ class Sandbox:
                 raise SandboxUnavailable(f"no sandbox can be started: {error}. {NEXT_STEP}") from error
             # from here on the watcher gives all back, when the last process is gone
             running = Running(self.profile, parts, stack.pop_all().close)
-        # a plain user's other processes are counted with those inside, on kernels before 5.14
-        others = tasks_of(os.geteuid()) if account.own_namespace else 0
+        others = tasks_of(os.geteuid()) if account.own_namespace and not _namespaces_count_apart() else 0
         return running, orders(self.profile, installation.packages, self.profile.processes + others)
+
+
+def _namespaces_count_apart():
+    """Tell whether the kernel counts a user's processes in each namespace apart: Linux does from 5.14 on."""
+    return tuple(int(number) for number in platform.release().split("-")[0].split(".")[:2]) >= (5, 14)
 
 
 def _introduced(running, first, program):

@@ -27,7 +27,7 @@ LONGEST = (
     "tests/course/deploy/test_ssh.py",
     "tests/course/deploy/test_page.py",
     "tests/slow/deploy/test_storm.py",
-    "tests/course/deploy/machines/test_gcp_azure.py",
+    "tests/course/deploy/machines/test_every_cloud.py",
     "tests/course/deploy/clouds/test_gateway.py",
     "tests/course/deploy/test_killed_clients.py",
     "tests/course/training/server/test_slow_is_not_lost.py",

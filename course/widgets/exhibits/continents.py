@@ -78,8 +78,8 @@ class Continents(Exhibit):
                 rows = lanes.index(message.source), lanes.index(message.target)
                 axes.plot((message.sent / 1e6, message.arrives / 1e6), rows, color=ROLES["bytes"].colour, linewidth=0.8)
             updates = [(moment / 1e6, worker) for moment, worker, _ in result.updates if moment < window]
-            marks = [0 if SERVER in lanes else lanes.index(worker) for _, worker in updates]
-            axes.plot([second for second, _ in updates], marks, "D", color=ROLES["ps"].colour, markersize=4)
+            heights = [0 if SERVER in lanes else lanes.index(worker) for _, worker in updates]
+            axes.plot([second for second, _ in updates], heights, "D", color=ROLES["ps"].colour, markersize=4)
             axes.set(xlim=(0, window / 1e6), xlabel="simulated seconds")
             axes.set_yticks(range(len(lanes)), names)
             axes.invert_yaxis()

@@ -19,6 +19,7 @@ from course.training import (
     train,
     train_in_turns,
 )
+from tests.helpers.cluster.at_step import At
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 ADAGRAD = partial(torch.optim.Adagrad, lr=0.8)
@@ -31,18 +32,6 @@ PS, WORKER_1 = "/job:ps/task:0", "/job:worker/task:1"
 @pytest.fixture
 def cluster(shared_cluster):
     return shared_cluster
-
-
-class At(Hook):
-    """Calls a function once, when a step has been told."""
-
-    def __init__(self, step, action):
-        self.step, self.action = step, action
-
-    def after_run(self, session, step):
-        if step.step >= self.step and self.action is not None:
-            action, self.action = self.action, None
-            action()
 
 
 @pytest.mark.parametrize(("problem", "optimizer"), [(PROBLEM, SGD), (CLASSIC_101, ADAGRAD)])

@@ -25,6 +25,7 @@ from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.driver.worker_pool import WorkerPool
 from course.training.records import ShardLost, TrainingSettings
+from tests.helpers.cluster.at_step import At
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 COUNTING = partial(torch.optim.SGD, lr=1.0)
@@ -52,21 +53,6 @@ def cluster(no_leaks_from_this_file):
         yield running
 
 
-class At(Hook):
-    """Calls `action` once, when the step has been told; keeps the events."""
-
-    def __init__(self, step, action):
-        self.step, self.action, self.events = step, action, []
-
-    def after_run(self, session, step):
-        if step.step >= self.step and self.action is not None:
-            action, self.action = self.action, None
-            action()
-
-    def event(self, session, event):
-        self.events.append(event)
-
-
 class StopWhen(Hook):
     """Stops the training as soon as `look()` is true: what happens on the way has the time that it takes."""
 
@@ -89,8 +75,14 @@ def plan_of(cluster, problem, optimizer, total_steps, ps=2, workers=2):
     [(0, "kill"), pytest.param(1, "kill", marks=pytest.mark.long), pytest.param(0, "freeze", marks=pytest.mark.long)],
 )
 def test_after_the_loss_of_a_ps_each_update_is_in_the_parameters_once(cluster, tmp_path, index, lose):
+    class Diary(Hook):
+        events: list = []
+
+        def event(self, session, event):
+            self.events.append(event)
+
     hit = At(250, lambda: getattr(cluster, lose)(f"/job:ps/task:{index}"))
-    hooks = [hit, SaveCheckpoint(steps=100)]
+    hooks = [hit, SaveCheckpoint(steps=100), Diary()]
     result = train(Count(), cluster, optimizer=COUNTING, total_steps=600, hooks=hooks, checkpoint_dir=tmp_path)
     assert result.incarnations == 2 and 0 < result.restored_from
     assert result.history["step"].tolist() == list(range(1, 601))
@@ -99,9 +91,9 @@ def test_after_the_loss_of_a_ps_each_update_is_in_the_parameters_once(cluster, t
         assert result.parameters["of"][worker] == result.applied[worker] == len(result.of_worker(worker))
         taken = result.applied[worker] + result.dropped.get(worker, 0)
         assert result.acknowledged[worker] <= taken <= result.sent[worker]
-    whats = [event.what for event in hit.events]
+    whats = [event.what for event in result.events]
     assert whats.index("ps lost") < whats.index("restored") < len(whats) - 1
-    assert result.events == hit.events and hit.events[whats.index("restored")].step == result.restored_from
+    assert result.events == Diary.events and result.events[whats.index("restored")].step == result.restored_from
 
 
 def test_training_goes_on_from_a_checkpoint_bit_for_bit_on_another_number_of_ps(cluster, tmp_path):

@@ -68,7 +68,7 @@ async def _check_tls(host, port, context):
             raise Refused(f"the cluster's certificate has expired. {advice}") from None
         other = f"the scheduler holds another certificate than this side ({error.verify_message})"
         raise Refused(f"{other}. {_COPY}") from None
-    except ssl.SSLEOFError:
+    except (ssl.SSLEOFError, ssl.SSLZeroReturnError):  # either, by the version of OpenSSL and of Python
         ended = f"{host}:{port} took the connection and ended it, as a tunnel does while nobody listens behind it"
         raise ConnectionResetError(ended) from None
     except ssl.SSLError as error:

@@ -2,10 +2,12 @@
 
 import contextlib
 import json
+import os
 import random
 import socket
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
@@ -30,6 +32,11 @@ _SECONDS = Counter()  # of each file's tests
 
 
 def pytest_configure(config):
+    if not os.access(home := Path.home(), os.W_OK):
+        raise pytest.UsageError(
+            f"{home}, your home, can't be written: JupyterLab and its kernels keep files there, in tests too. "
+            "Give another: HOME=/tmp/home make test"
+        )
     # Nor from the numbers in the modules that tests before it happened to import; Hypothesis has no setting for that.
     if settings().derandomize:
         providers.is_local_module_file = lambda path: False

@@ -29,7 +29,8 @@ def lab(browser: bool | None = None, port: int | None = None, root: str | Path =
     `browser`: open one? None means where there is a display; the address, with its token, is printed in any case.
     `port`: 0 takes any free one; None takes 8888, or the next free one. `remote`: the reader sits at another machine:
     no browser is opened here, and the line is printed that leads from there to here. Raises `LabError` where JupyterLab
-    is not installed, the notebook is not there, the port is taken, or a browser is asked for and `remote` too.
+    is not installed or can't keep its files, the notebook is not there, the port is taken, or a browser is asked for
+    and `remote` too.
     """
     if remote and browser:
         raise LabError("--remote opens no browser here; leave --browser out, and open the address on your own machine")
@@ -63,12 +64,25 @@ def check_ready(root: Path, port: int | None) -> None:
             "JupyterLab is not installed in this Python "
             f"({sys.executable}). Set the course up with `make env`, or `conda env create -f environment.yml`."
         ) from None
+    from jupyter_core.paths import jupyter_data_dir
+
+    if not can_be_written(folder := Path(jupyter_data_dir())):
+        raise LabError(
+            f"{folder}, where JupyterLab keeps its files, can't be written. "
+            "Give it another home: HOME=/tmp/home make lab"
+        )
     if not (root / FIRST).is_file():
         raise LabError(
             f"{root / FIRST} is not there. Run this in a clone of the course; `make notebooks` builds missing chapters."
         )
     if port and not is_free(port):
         raise LabError(f"--port {port}: something listens there already. Give another, or --port 0 for any free one.")
+
+
+def can_be_written(folder: Path) -> bool:
+    """Tell whether files can be written in `folder`, which may have to be made first."""
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 def is_free(port: int) -> bool:

@@ -168,6 +168,13 @@ def test_a_missing_jupyterlab_is_named(checkout, monkeypatch):
         lab.lab(root=checkout)
 
 
+def test_a_home_that_cannot_be_written_is_told_with_the_next_step(checkout, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "file" / "jupyter"))
+    with pytest.raises(lab.LabError, match="file/jupyter, where .* can't be written. Give it another home: HOME="):
+        lab.check_ready(checkout, None)
+
+
 @pytest.mark.parametrize(
     "platform, environment, expected",
     [

@@ -69,6 +69,7 @@ def test_two_versions_of_a_file_are_two_files(page, pages):
     assert page.locator(".exhibit[data-ready]").count() == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_every_exhibit_of_a_chapters_page_is_drawn(page, chapter):
     notebook = nbformat.read(chapter, as_version=4)

@@ -56,6 +56,7 @@ def test_an_undisturbed_training_has_three_lanes_and_says_that_nobody_was_hit(la
     assert len(lab.result.history) > 20 and set(lab.result.history["worker"].tolist()) == {0, 1, 2}
 
 
+@pytest.mark.long
 def test_a_plan_kills_a_worker_and_the_others_go_on(lab):
     lab.plan = [(0.2, "kill", WORKER)]
     lab.seconds = 4
@@ -81,6 +82,7 @@ def test_a_killed_parameter_server_costs_what_came_since_the_checkpoint_and_trai
     assert f"restored from step {restored.step}" in lab.static().html and "updates undone" in lab.static().alt
 
 
+@pytest.mark.long
 def test_a_parameter_server_killed_at_the_last_moment_is_restored_before_the_training_ends():
     rehearsal = Rehearsal(None, None, seconds=0.0)
     rehearsal.record.rows.append(())
@@ -110,6 +112,7 @@ def test_buttons_do_what_they_say_to_the_worker_that_they_name(lab):
     assert counts[1] < counts[0] / 3, counts
 
 
+@pytest.mark.long
 def test_the_picture_grows_while_the_training_runs(lab):
     lab._wire = line = Line()
     lab.seconds = 61.0
@@ -150,6 +153,7 @@ def test_a_plan_that_cannot_be_done_ends_the_training_and_says_why(lab):
     assert "the plan could not kill /job:worker/task:7" in lab.result.ended
 
 
+@pytest.mark.long
 def test_a_run_may_be_stopped_and_run_again_from_another_thread(lab):
     lab.plan = []
     lab.seconds = 59.0

@@ -64,12 +64,12 @@ OTHER = "/job:worker/task:0"
     ("name", "kills", "pin"),
     [
         ("map_reduce", {OTHER: 0, VICTIM: 0, "/job:ps/task:0": 0}, None),
-        ("map_reduce", {VICTIM: 0.25}, None),
-        ("map_reduce", {VICTIM: 0.25}, VICTIM),
         ("mean", {VICTIM: 0.01}, None),
-        ("pseudo", {OTHER: 0.05, VICTIM: 0.3}, None),
         ("pseudo", {OTHER: 0.05}, OTHER),
-        ("stratified", {OTHER: 0.05}, None),
+        pytest.param("map_reduce", {VICTIM: 0.25}, None, marks=pytest.mark.long),
+        pytest.param("map_reduce", {VICTIM: 0.25}, VICTIM, marks=pytest.mark.long),
+        pytest.param("pseudo", {OTHER: 0.05, VICTIM: 0.3}, None, marks=pytest.mark.long),
+        pytest.param("stratified", {OTHER: 0.05}, None, marks=pytest.mark.long),
     ],
 )
 def test_tasks_killed_while_they_work_change_nothing_in_the_answer(cluster, name, kills, pin):
@@ -115,6 +115,7 @@ def test_a_restart_frees_a_busy_task(cluster):
     assert sorted(pids(cluster)) == cluster.tasks
 
 
+@pytest.mark.long
 def test_a_task_is_replaced_once_however_long_its_start_takes(cluster, monkeypatch):
     starts = []
 
@@ -160,6 +161,7 @@ def test_a_frozen_task_answers_when_it_is_thawed_and_is_the_same_process(cluster
     assert waiting.result(timeout=60) == pid
 
 
+@pytest.mark.long
 def test_when_the_fork_server_is_killed_every_task_comes_back(cluster):
     server = psutil.Process(pid_of(cluster, VICTIM)).parent()
     assert "course.cluster.local_runtime.forkserver" in " ".join(server.cmdline())

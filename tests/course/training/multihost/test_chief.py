@@ -142,6 +142,7 @@ def test_the_next_chief_takes_the_running_shards_over_and_nothing_is_rolled_back
     assert Checkpoints(tmp_path).latest().version == result.version
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("folder", ["same", "another"])
 def test_a_chief_that_finds_no_shards_goes_on_from_a_checkpoint_or_not_at_all(cluster, tmp_path, folder):
     with ChiefLease(cluster, "/job:worker/task:0") as lease:

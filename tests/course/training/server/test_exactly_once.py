@@ -92,6 +92,7 @@ class Pausing:
         return PROBLEM.batch(worker, version, generator)
 
 
+@pytest.mark.long
 def test_a_worker_that_computes_for_longer_than_the_silence_is_not_counted_out():
     with ExitStack() as held:
         clients = []
@@ -215,6 +216,7 @@ def test_a_driver_of_a_later_term_takes_over_and_the_older_one_is_refused(count)
         new.close()
 
 
+@pytest.mark.long
 def test_shards_wait_for_another_driver_for_their_grace_and_no_longer():
     with shards(limit=FOREVER, grace=1.0) as (addresses, _):
         with connected(addresses) as first, working(addresses) as worked:

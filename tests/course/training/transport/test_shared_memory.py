@@ -106,6 +106,7 @@ def test_a_training_in_shared_memory_is_the_plain_loop_bit_for_bit(count, mode, 
     assert len(everything) == count * workers and None not in everything
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lacking", ["memory", "the same address", "the system's call"])
 def test_where_nothing_can_be_shared_tensors_are_sent(lacking, everything, monkeypatch):
     def fails(*_):
@@ -163,6 +164,7 @@ def offer_and_wait(port, folder):
     threading.Event().wait()
 
 
+@pytest.mark.long
 def test_a_killed_worker_leaves_no_memory_behind(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         process = forked(offer_and_wait, listener.getsockname()[1], tmp_path)
@@ -178,6 +180,7 @@ def test_a_killed_worker_leaves_no_memory_behind(tmp_path):
     assert mappings() == []
 
 
+@pytest.mark.long
 def test_many_connections_leave_no_descriptor(everything):
     before, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
     for _ in range(5):

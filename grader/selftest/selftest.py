@@ -88,10 +88,11 @@ def _of_wrong_answers(marker, answers, short, few):
     if short:  # the one specification that is slow is meant to lose its race, and one try will do for that
         marker.lab = replace(lab, exercises=[_one_try(e) if e.specification_gets < 1 else e for e in lab.exercises])
     yield from marker.mark([a for a in answers if a.label == SPECIFICATION], SPECIFICATION)
-    marker.lab = replace(lab, exercises=map(_quick, lab.exercises))
     wrong = [a for a in answers if a.label not in (SOLUTION, STUB, SPECIFICATION)]
     for together in _rows(lab, wrong)[:few] if short else [[answer] for answer in wrong]:
         title = " + ".join(f"{a.exercise}: {a.label}" for a in together)
+        names = {answer.exercise for answer in together}  # the others are the solution, which needs its time and tries
+        marker.lab = replace(lab, exercises=[_quick(e) if e.name in names else e for e in lab.exercises])
         yield from marker.mark(together, title, alone=not short)
 
 

@@ -50,7 +50,7 @@ def run_chapter(lab, name):
 
 def assert_nothing_went_wrong(lab):
     shown = lab.page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']")
-    assert shown.count() == 0 and lab.errors == [] and lab.foreign == []
+    assert shown.all_inner_texts() == lab.errors == lab.foreign == []
 
 
 @pytest.mark.long

@@ -50,7 +50,9 @@ def run_chapter(lab, name):
 
 def assert_nothing_went_wrong(lab):
     shown = lab.page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']")
-    assert shown.all_inner_texts() == lab.errors == lab.foreign == []
+    lines = [line for text in shown.all_inner_texts() for line in text.splitlines()]
+    lines = [line for line in lines if not line.startswith("compiling ")]  # kernels, once, where that takes seconds
+    assert lines == lab.errors == lab.foreign == []
 
 
 @pytest.mark.long

@@ -95,6 +95,7 @@ CourseMap(cores=1)
 """
 
 
+@pytest.mark.long
 def test_a_stored_output_is_stale_when_the_file_of_the_course_behind_it_changes(tmp_path, monkeypatch):
     (tmp_path / "90_outlook.py").write_text(OUTLOOK, encoding="utf-8")
     places = {"sources": tmp_path, "target": tmp_path}

@@ -81,6 +81,7 @@ def test_tab_reaches_every_control_in_the_order_in_which_they_stand_and_its_ring
     assert raised == []
 
 
+@pytest.mark.long
 def test_what_cannot_be_pressed_says_why_beside_it_and_to_a_screen_reader(page):
     look(page, "light")
     count, *silent = measured(page, "unexplained")

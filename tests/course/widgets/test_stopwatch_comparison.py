@@ -89,6 +89,7 @@ def test_what_is_shown_is_what_the_engine_read_and_says_that_it_is_modelled(widg
     assert picture.html == StopwatchComparison().static().html and "<script" not in picture.html
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [SIZES[0], 1500, SIZES[-1]])
 @pytest.mark.parametrize("watch", NAMES)
 def test_every_stopwatch_has_a_picture_from_the_smallest_size_to_the_largest(size, watch):

@@ -8,7 +8,7 @@ CHOSEN := --chosen
 endif
 # TORCH=2.15.* takes that torch, in build/torch-2.15; CUDA=1 takes the build with CUDA where there is no other.
 VENV := $(if $(TORCH),build/torch-$(subst .*,,$(TORCH)),.venv)/bin/python
-LANES ?= 6
+LANES ?= 4
 INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN) $(if $(TORCH),--torch "$(TORCH)") $(if $(CUDA),--cuda)

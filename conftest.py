@@ -74,7 +74,7 @@ def pytest_collection_modifyitems(items):
         if str(item.path).startswith(SLOW):
             item.add_marker("long")
         if item.get_closest_marker("long") and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(900))  # six at a time on two cores, and each of them a long one
+            item.add_marker(pytest.mark.timeout(900))  # four at a time on two cores, and each of them a long one
     longest_first(items)
 
 

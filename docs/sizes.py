@@ -16,7 +16,7 @@ COMMANDS = {"short": "make test", "long": "make long"}
 HEAD = """# How large each room is, and how long its tests take
 
 `make architecture` writes this page: lines of Python, and the seconds of the tests that the last `make test` and
-`make long` took on the machine that wrote it, added up over tests of which six run at a time on two cores.
+`make long` took on the machine that wrote it, added up over tests of which four run at a time on two cores.
 
 | room | lines | lines of its tests | `make test`, s | `make long`, s |
 |---|---:|---:|---:|---:|

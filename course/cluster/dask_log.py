@@ -13,7 +13,7 @@ _ADVICE = "distributed.admin.large-graph-warning-threshold"
 _LOST = "a process was lost: course.cluster logs which, and what it had is computed again"
 _RAISED = "the caller's future raises this error"
 _CLOSES = "connections that break while a process or a cluster closes"
-_LOOKS = "a caller that only looks whether someone listens, and hangs up"
+_LOOKS = "a caller that only looks whether someone listens, or is interrupted, and hangs up"
 _SCHEDULER = "the scheduler was lost: the task says so, or the cluster's futures fail with a sentence"
 
 #: The logger's name, how the line begins (`*` stands for what differs), why it is dropped.
@@ -34,6 +34,7 @@ DROPPED = (
     ("distributed.scheduler", "Closed comm * while trying to write ", _CLOSES),
     ("distributed.comm.tcp", "Closing dangling stream in ", _CLOSES),
     ("distributed.comm.tcp", "Listener on * TLS handshake failed with remote *EOF", _LOOKS),
+    ("distributed.comm.tcp", "Listener on * TLS handshake failed with remote *reset by peer", _LOOKS),
     ("distributed.worker.state_machine", "Async instruction for * ended with CancelledError", _CLOSES),
     ("distributed.worker.state_machine", "Failed to cancel asyncio task after ", _CLOSES),
     ("distributed.client", "Failed to reconnect to scheduler after ", _SCHEDULER),

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import random
 import socket
 import time
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 
+from course.lab import can_be_written
 from tests.helpers.cluster.shared import SharedCluster
 from tests.helpers.lanes import Lanes, longest_first
 from tests.helpers.leaks import check_leaks, leftovers
@@ -32,7 +32,7 @@ _SECONDS = Counter()  # of each file's tests
 
 
 def pytest_configure(config):
-    if not os.access(home := Path.home(), os.W_OK):
+    if not can_be_written(home := Path.home()):
         raise pytest.UsageError(
             f"{home}, your home, can't be written: JupyterLab and its kernels keep files there, in tests too. "
             "Give another: HOME=/tmp/home make test"

@@ -55,10 +55,9 @@ class _Dropping(logging.Filter):
     """Refuses the lines of `DROPPED`."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        line = record.getMessage()
-        return not any(
-            record.name == name and fnmatchcase(line.strip(), begins and f"{begins}*") for name, begins, _ in DROPPED
-        )
+        line = record.getMessage().strip()
+        patterns = (begins and f"{begins}*" for name, begins, _ in DROPPED if record.name == name)
+        return not any(fnmatchcase(line, pattern) for pattern in patterns)
 
 
 _DROPPING = _Dropping()

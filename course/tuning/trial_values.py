@@ -1,7 +1,7 @@
 """Which values a trial gets, by Optuna: a new study, the sampler of each trial; and which hyperparameters matter.
 
-The seed, n, and the trials that have ended fix the values of trial n: each trial has a sampler of its
-own. So a study that goes on from its journal draws as if nothing had happened, and no generator has to be kept.
+The seed, n, and the trials that have ended fix the values of trial n: each trial has a sampler of its own. So a study
+that goes on from its journal draws as if nothing had happened, and no generator has to be kept.
 """
 
 from collections.abc import Mapping, Sequence

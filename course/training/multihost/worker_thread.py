@@ -68,9 +68,7 @@ class WorkerThread:
         try:
             report = run_worker(self._problem, self._worker, reached, self._seed, self._context, self._device)
             ended, sent = report.ended, report.sent
-        except (
-            Exception
-        ) as error:  # the problem's code may raise anything; the loop has sent it to shard 0, the chief reports it
+        except Exception as error:  # the problem's code: the loop has sent it to shard 0, and the chief reports it
             ended = str(error)
         if addresses == self._addresses:
             # a loop that lost its shards begins again, for as long as the chief names no others

@@ -23,7 +23,7 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.S)
 _NUMBERS = {FileNotFoundError: errno.ENOENT, FileExistsError: errno.EEXIST, PermissionError: errno.EACCES}
 
 
-def is_address(folder: str | os.PathLike) -> bool:
+def is_address(folder: "str | os.PathLike | BucketPath") -> bool:
     """Whether `folder` is a store's address, with a `://`, and not a path of this machine."""
     return isinstance(folder, BucketPath) or _ADDRESS.fullmatch(os.fspath(folder)) is not None
 
@@ -41,6 +41,9 @@ class BucketPath:
     Raises ValueError for an address that no package of `fsspec` knows, ImportError, which names the extra to install,
     where its package is missing. Who may read and write is the store's own: its package finds your credentials.
     """
+
+    _fs: Any
+    _address: str
 
     def __init__(self, address: "str | os.PathLike | BucketPath"):
         if isinstance(address, BucketPath):

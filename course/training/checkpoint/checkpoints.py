@@ -20,6 +20,7 @@ import warnings
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -70,7 +71,8 @@ class Checkpoints:
     """
 
     def __init__(self, folder: str | os.PathLike, keep: int = 5):
-        self.folder, self.keep = path_of(folder), keep
+        self.folder: Any = path_of(folder)  # a Path or a BucketPath
+        self.keep = keep
         if keep < 1:
             raise ValueError(f"Checkpoints(keep={keep}): give the number of checkpoints to keep, from 1 up.")
         if not self.folder.is_dir() and self.folder.exists():
@@ -128,11 +130,11 @@ class Checkpoints:
             )
         return newest
 
-    def load(self, path: str | os.PathLike) -> Snapshot:
+    def load(self, path: str | os.PathLike | BucketPath) -> Snapshot:
         """Return the snapshot whose manifest is at `path`; raises CheckpointError, which names file and reason."""
-        path = path_of(path)
-        manifest = read_manifest(path)
-        return manifest.snapshot(*read_data(path.parent / manifest.data, manifest))
+        place = path_of(path)
+        manifest = read_manifest(place)
+        return manifest.snapshot(*read_data(place.parent / manifest.data, manifest))
 
     def all(self) -> list[Checkpoint]:
         """Return the complete checkpoints, oldest first, as a list of `Checkpoint`; data is not read for it."""

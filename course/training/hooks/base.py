@@ -77,7 +77,9 @@ class Session:
         self.seconds = seconds or (lambda: time.perf_counter() - started)
         self._parameters, self._snapshot = parameters, snapshot
         self._last: Snapshot | None = None
-        self._saved: tuple[tuple[int, int], Path | BucketPath] | None = None  # (incarnation, version) of the last checkpoint
+        self._saved: tuple[tuple[int, int], Path | BucketPath] | None = (
+            None  # (incarnation, version) of the last checkpoint
+        )
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters: name to tensor."""
@@ -90,7 +92,7 @@ class Session:
         return self._snapshot() if self._last is None else self._last
 
     def save(self, reason: str = "") -> Path | BucketPath | None:
-        """Write a checkpoint and return its path; None, with a warning, when the disk or store refuses: training goes on.
+        """Write a checkpoint and return its path; None, with a warning, when disk or store refuse: training goes on.
 
         None too where there is no `checkpoint_dir`. A version that is saved already is not written again.
         """

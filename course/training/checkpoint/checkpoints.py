@@ -6,8 +6,8 @@ then renamed, the manifest last: until it has its name the checkpoint isn't ther
 over all parameter-server tasks, merged, and the process that called `train` writes it into a folder of its own: no
 disk has to be shared. On Windows a folder can't be flushed, so after a power cut the newest one may be missing there.
 
-The folder may be an address in an object store. Nothing is renamed there: the data file is uploaded under its name, which
-its checksum is part of, and then the manifest, each by one call that leaves the object whole or not there.
+The folder may be an address in an object store. Nothing is renamed there: the data file is uploaded under its name,
+which its checksum is part of, and then the manifest, each by one call that leaves the object whole or not there.
 """
 
 import logging

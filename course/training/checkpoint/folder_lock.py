@@ -186,8 +186,8 @@ def lock_of(folder: str | os.PathLike, training: str | None = None, term: int = 
 class LockedCheckpoints(Checkpoints):
     """The checkpoints in a locked folder, for as long as nobody else saves there.
 
-    `save` raises OSError while the folder is gone, or its store, and TrainingError when another training, or a chief of a later term,
-    has it now. A lock's file that was removed is written again.
+    `save` raises OSError while the folder is gone, or its store, and TrainingError when another training, or a chief of
+    a later term, has it now. A lock's file that was removed is written again.
     """
 
     def __init__(self, lock: FolderLock, keep: int):

@@ -61,6 +61,11 @@ class Digits:
     weights: str
     seed: int
 
+    @property
+    def batches_per_epoch(self) -> int:
+        """How many batches have as many images as there are to train on."""
+        return max(1, len(self.images) // self.batch_size)
+
     @cached_property
     def _inputs(self):
         return _inputs(self.images)  # float32 once, not at each batch

@@ -75,6 +75,11 @@ class LinearRegression:
     def __repr__(self):
         return f"LinearRegression(y = {self.slope:g}·x + {self.intercept:g} + noise, {len(self.x)} points)"
 
+    @property
+    def batches_per_epoch(self) -> int:
+        """How many batches have as many points as there are."""
+        return max(1, len(self.x) // self.batch_size)
+
     def initial(self) -> dict[str, torch.Tensor]:
         """Return slope and intercept, both 0."""
         return {"slope": torch.zeros(()), "intercept": torch.zeros(())}

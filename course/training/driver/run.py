@@ -201,6 +201,7 @@ class Run:
             degraded=status["degraded"],
             restored_from=self._start.version if self._start else None,
             devices=self._pool.devices,
+            problem=self._plan.problem,
             # JSON made words of the workers' numbers
             **{name: {int(worker): value for worker, value in status[name].items()} for name in by_worker},
         )

@@ -1,4 +1,4 @@
-"""A folder in an object store, by its address (`s3://`, `gs://`, `abfs://`), as `fsspec` and the store's package reach it.
+"""A folder in an object store, by its address: `s3://`, `gs://` or `abfs://`, by `fsspec` and the store's package.
 
 A store has no rename, no append and no folders: an object is there whole, after one call, or not at all. So of files
 that belong together the one that names the others is written last. Every call ends within a deadline and fails by an

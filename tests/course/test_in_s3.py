@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from course.cluster import local_cluster
-from course.training import Checkpoints, CheckpointWarning, Hook, SaveCheckpoint, linear_regression, train
+from course.training import Checkpoints, linear_regression, train
 from tests.helpers.s3_here import s3_here
 
 pytestmark = pytest.mark.long

@@ -80,12 +80,12 @@ def objects(store=StrictStore):
     return sorted(store.store)
 
 
-def full(*calls, error=PermissionError(13, "no")):
-    """Return a `refuse` that raises `error` at these calls, at any where none is named."""
+def full(*calls, error=None):
+    """Return a `refuse` that raises `error`, PermissionError by default, at these calls, at any where none is named."""
 
     def refuse(call, path):
         if not calls or call in calls:
-            raise error
+            raise error or PermissionError(13, "no")
 
     return refuse
 

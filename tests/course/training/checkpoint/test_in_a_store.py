@@ -1,4 +1,4 @@
-"""Checkpoints at a store's address, which has no rename: whole or not there, one writer, and a lost store costs a save."""
+"""Checkpoints at a store's address, where nothing is renamed: whole or not, one writer, and what its loss costs."""
 
 import errno
 import json

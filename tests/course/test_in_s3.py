@@ -9,7 +9,7 @@ import torch
 
 from course.cluster import local_cluster
 from course.training import Checkpoints, linear_regression, train
-from tests.helpers.s3_here import s3_here
+from tests.helpers.stores.s3_here import s3_here
 
 pytestmark = pytest.mark.long
 SGD = partial(torch.optim.SGD, lr=0.02)

@@ -77,9 +77,8 @@ class Session:
         self.seconds = seconds or (lambda: time.perf_counter() - started)
         self._parameters, self._snapshot = parameters, snapshot
         self._last: Snapshot | None = None
-        self._saved: tuple[tuple[int, int], Path | BucketPath] | None = (
-            None  # (incarnation, version) of the last checkpoint
-        )
+        # (incarnation, version) of the last checkpoint, and where it is
+        self._saved: tuple[tuple[int, int], Path | BucketPath] | None = None
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters: name to tensor."""

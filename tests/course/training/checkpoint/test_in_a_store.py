@@ -16,7 +16,7 @@ from course.training import train_in_turns as train
 from course.training.checkpoint.folder_lock import LockedCheckpoints, Owner, lock_of
 from course.training.hooks.base import Hook
 from modelserver import bucket
-from tests.helpers.store_here import fall_silent, full, objects, strict_store
+from tests.helpers.stores.strict_store import fall_silent, full, objects, strict_store
 
 ADDRESS = "strict://bucket/runs/one"
 SGD = partial(torch.optim.SGD, lr=0.02)

@@ -85,6 +85,7 @@ class TrainingResult:
     - `devices`: the `Device` that each worker computed on, simulated ones marked so; empty where none was asked for.
     - `placement`: parameter's name -> the ps task that kept it at the end, "/job:ps/task:0"; empty in turns.
     - `degraded`: synchronous updates that used fewer gradients than asked for, since too few workers were alive.
+    - `problem`: what was trained.
     """
 
     mode: str
@@ -105,6 +106,20 @@ class TrainingResult:
     restored_from: int | None = None
     devices: "Sequence[Device]" = field(default_factory=list)
     placement: dict[str, str] = field(default_factory=dict)
+    problem: Any = None
+
+    def module(self) -> torch.nn.Module:
+        """Return the trained network: what the problem's `module` makes of a copy of `parameters`, on the CPU.
+
+        `modelserver.export` takes it, and the result itself. Raises ValueError for a problem without that method.
+        """
+        make = getattr(self.problem, "module", None)
+        if make is None:
+            raise ValueError(
+                f"TrainingResult.module(): the problem {repr(self.problem):.100} has no module(parameters). Give it "
+                "that method, which returns a torch.nn.Module with these parameters, or export such a module yourself."
+            )
+        return make({name: value.detach().cpu().clone() for name, value in self.parameters.items()})
 
     @property
     def staleness(self) -> numpy.ndarray:

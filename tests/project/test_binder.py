@@ -90,6 +90,7 @@ def test_start_runs_what_it_is_given_with_the_courses_configuration(tmp_path):
     assert done.stdout == f"['a b', '--ip=0.0.0.0'] {ROOT / 'course' / 'lab_config'}:/hub\n", done.stderr
 
 
+@pytest.mark.long
 @unix
 def test_post_build_installs_trusts_and_sets_the_page(tmp_path):
     """Run for real, but for pip, which is only asked: a `python` before it on the PATH writes down its arguments."""

@@ -193,6 +193,7 @@ class Run:
             restored_from=self._start.version if self._start else None,
             devices=self._pool.devices,
             placement=placement,
+            problem=self._plan.problem,
             # JSON made words of the workers' numbers
             **{name: {int(worker): value for worker, value in status[name].items()} for name in by_worker},
         )

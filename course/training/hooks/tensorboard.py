@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from typing import Any
 
 from course.signals import held_back
 from course.training.hooks.base import Hook, Session
@@ -28,7 +29,7 @@ class WriteSummaries(Hook):
                 "histograms=None for none."
             )
         self.folder, self.every, self.histograms = folder, every, histograms
-        self._file = _EventFile(folder)
+        self._file = EventFile(folder)
         self._collected: dict[int, list[Step]] = {}  # by worker
         self._written = self._drawn = 0
 
@@ -95,13 +96,13 @@ class WriteSummaries(Hook):
                 self._file.add("histogram", f"parameters/{name}", value, snapshot.version)
 
 
-class _EventFile:
+class EventFile:
     """An event file of TensorBoard's; when the disk refuses it says so once, and is silent from then on."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | os.PathLike):
         self._folder, self._writer = folder, None
 
-    def open(self, purge_step):
+    def open(self, purge_step: int) -> None:
         """Open a file that overrides, in TensorBoard, what older ones say of steps from `purge_step` on."""
         with held_back():
             from torch.utils.tensorboard import SummaryWriter
@@ -109,12 +110,12 @@ class _EventFile:
         self.close()
         self._writer = self._tried(lambda: SummaryWriter(str(self._folder), purge_step=purge_step))
 
-    def add(self, kind, tag, value, step):
+    def add(self, kind: str, tag: str, value: Any, step: int) -> None:
         """Write a "scalar", a "histogram" or a "text"."""
         if self._writer is not None:
             self._tried(lambda: getattr(self._writer, f"add_{kind}")(tag, value, step))
 
-    def close(self):
+    def close(self) -> None:
         """Flush and close. Idempotent."""
         if self._writer is not None:
             self._tried(self._writer.close)

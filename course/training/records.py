@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: From the (host, port) at which a shard listens to the one that another process connects to.
 Route = Callable[[tuple[str, int]], tuple[str, int]]
 
-#: A rule of placement of the reader's own: from a parameter's name and tensor to the index of the ps task that keeps it.
+#: A rule of placement of the reader's own: from a parameter's name and tensor to the index of its ps task, from 0.
 PlacementRule = Callable[[str, torch.Tensor], int]
 
 #: One applied gradient, as it is kept and sent; the times are seconds since all workers were there, on the server's

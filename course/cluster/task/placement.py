@@ -71,7 +71,6 @@ class PlacingThreadPoolExecutor(Executor):
     def shutdown(self, wait: bool = True, **settings: Any) -> None:
         """Do nothing: the pool is the worker's, which closes it."""
 
-
     def _run(self, fn, args, kwargs):
         from course.devices import log_placement, place
 

@@ -85,7 +85,7 @@ class Cluster:
         Raises ValueError with the cluster's tasks, at once, when there is no such task.
         """
         self._work.check("cluster.at")
-        return pinned(parse_pin(place, self.tasks, self._runtime.missing))
+        return pinned(parse_pin(place, self.tasks, self._runtime.missing), self._client)
 
     def missing(self) -> list[str]:
         """Return the names of the spec's tasks that have not joined, have left or are being replaced."""

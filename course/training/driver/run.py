@@ -68,7 +68,8 @@ class Run:
             )
         with self._pool.shards_opened(ps, settings, number, self._start) as client, self._history.of(client):
             self._incarnation = client.addresses.incarnation
-            _LOG.info("incarnation %d: shards in %s", self._incarnation, ", ".join(client.addresses.tasks))
+            placement = ", ".join(f"{name} in {task}" for name, task in client.addresses.placement.items())
+            _LOG.info("incarnation %d: the parameters are kept so: %s", self._incarnation, placement)
             self._note_start(client)
             try:
                 with self._pool.workers_running(client):
@@ -77,7 +78,7 @@ class Run:
                 parameters = self._session.parameters()
                 with suppress(ShardLost):  # all that matters is here
                     self._history.read()  # again: the workers have said their last counts since
-                return self._result(self._history.status, parameters)
+                return self._result(self._history.status, parameters, client.addresses.placement)
             except (ShardLost, Deposed):
                 raise
             except BaseException as error:
@@ -161,7 +162,7 @@ class Run:
 
     def _new_session(self):
         plan = self._plan
-        optimizer = getattr(plan.optimizer, "func", plan.optimizer).__name__
+        optimizer, placement = getattr(plan.optimizer, "func", plan.optimizer).__name__, plan.settings.placement
         session = Session(
             plan.settings.limit,
             self._history.parameters,
@@ -169,7 +170,13 @@ class Run:
             problem=plan.problem,
             cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
-            settings={**vars(plan.settings), "optimizer": optimizer, "ps": len(plan.ps), "device": plan.device},
+            settings={
+                **vars(plan.settings),
+                "placement": getattr(placement, "__name__", placement),
+                "optimizer": optimizer,
+                "ps": len(plan.ps),
+                "device": plan.device,
+            },
             seconds=self._history.elapsed,
         )
         session.step = self._history.version
@@ -186,7 +193,7 @@ class Run:
         nbytes = sum(value.nbytes for value in plan.problem.initial().values())
         return TrainingNotes(plan.ps, plan.workers, zero, nbytes, updates, events)
 
-    def _result(self, status, parameters):
+    def _result(self, status, parameters, placement):
         by_worker = ("dropped", "lost", "sent", "acknowledged", "applied")
         return TrainingResult(
             self._plan.settings.mode,
@@ -201,6 +208,7 @@ class Run:
             degraded=status["degraded"],
             restored_from=self._start.version if self._start else None,
             devices=self._pool.devices,
+            placement=placement,
             problem=self._plan.problem,
             # JSON made words of the workers' numbers
             **{name: {int(worker): value for worker, value in status[name].items()} for name in by_worker},

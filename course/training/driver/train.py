@@ -12,7 +12,7 @@ from course.training.driver.worker_pool import WorkerPool, warm_up, worker_devic
 from course.training.hooks.base import Hook
 from course.training.hooks.every import with_saving
 from course.training.problems.problem import MakeOptimizer, Problem
-from course.training.records import Route, TrainingResult, TrainingSettings
+from course.training.records import PlacementRule, Route, TrainingResult, TrainingSettings
 from course.training.server.store import ParameterServer
 from course.training.worker.device import checked_device
 
@@ -35,7 +35,7 @@ def train(
     checkpoint_dir: str | PathLike | None = None,
     keep: int = 5,
     resume: bool = True,
-    placement: str = "by_size",
+    placement: str | PlacementRule = "by_size",
     device: str | None = None,
     routes: Mapping[int, Route] | None = None,
 ) -> TrainingResult:
@@ -53,7 +53,8 @@ def train(
       the hooks says, and of the end, after an error or an interrupt too. With `resume`, training goes on from the
       newest one that is there, on any number of ps tasks; without, it starts anew, and its checkpoints push the older
       ones out. Where there are some and none can be read: CheckpointError.
-    - `placement`: how parameters are spread over the ps tasks, "by_size" or "round_robin".
+    - `placement`: how parameters are spread over the ps tasks, "by_size", "round_robin", or a rule of your own,
+      `place(name, tensor) -> index` of a ps task, from 0. The result's `placement` says which task kept what.
     - `device`: what each worker computes on, `"/gpu:0"` of its own task, real or simulated; its CPU by default. The
       parameters and the batch are there when `loss` is called. The result's `devices` lists them.
     - `routes`: worker's number -> a function from the (host, port) of a shard to the one that this worker connects to:

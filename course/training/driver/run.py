@@ -60,7 +60,7 @@ class Run:
     def _live(self, settings):
         """One incarnation: open the shards, have the workers work, follow them to the end of training or of a shard."""
         self._opened, ps = self._opened + 1, self._pool.ps_present()
-        number = max(self._incarnation + 1, self._checkpoints.next_incarnation() if self._checkpoints else 0)
+        number = self._next_incarnation()
         if not ps:
             raise TrainingError(
                 f"none of {', '.join(self._plan.ps)} answers. Start one again, then call train again: it goes on from "
@@ -85,6 +85,16 @@ class Run:
                 self._session.finish("an error ended the training", error)
                 raise
 
+    def _next_incarnation(self):
+        """Return a number above those of all incarnations before, in this call and in the checkpoints."""
+        number = self._incarnation + 1
+        try:
+            return max(number, self._checkpoints.next_incarnation() if self._checkpoints else 0)
+        except OSError:  # a store that is lost is no reason to end; those that this call knows are below
+            if number == 0:
+                raise
+            return number
+
     def _note_start(self, client):
         """Tell where training goes on from; save the version that it starts with, before any worker changes it."""
         if self._pool.attached:
@@ -100,7 +110,7 @@ class Run:
             except OSError as error:
                 raise ValueError(
                     f"train(checkpoint_dir={str(self._checkpoints.folder)!r}): the first checkpoint can't be written: "
-                    f"{error}. Name a folder of yours on a disk with space."
+                    f"{error}. Name a folder of yours on a disk with space, or a bucket that you may write to."
                 ) from error
 
     def _recover(self, lost):
@@ -112,7 +122,13 @@ class Run:
         if self._checkpoints is None:
             raise lost
         self._count_fruitless(lost)
-        newest = self._newest()
+        try:
+            newest = self._newest()
+        except OSError as error:
+            raise TrainingError(
+                f"{lost.task}, the parameter server, is lost: {lost.reason}. The checkpoints can't be read: {error}. "
+                "Call train again when they can: it goes on from the newest."
+            ) from lost
         if newest is None and (self._history.version > 0 or self._pool.took_over):
             folder = self._checkpoints.folder
             why = f"No checkpoint in {folder} can be read" if folder.is_dir() else f"The folder {folder} was removed"

@@ -4,7 +4,7 @@ It needs a kernel, as every widget does; the exhibit itself still draws without 
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anywidget
 import ipywidgets
@@ -12,9 +12,7 @@ import traitlets
 
 from course.draw.picture import text_of
 from course.widgets.exhibits.page_files import LOADER, ROOM
-
-if TYPE_CHECKING:
-    from course.widgets.exhibits.exhibit import Exhibit
+from course.widgets.exhibits.state import Stateful
 
 
 class ExhibitWidget(anywidget.AnyWidget, ipywidgets.ValueWidget):
@@ -28,7 +26,7 @@ class ExhibitWidget(anywidget.AnyWidget, ipywidgets.ValueWidget):
     html = traitlets.Unicode().tag(sync=True)
     value = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, exhibit: "Exhibit", html: str):
+    def __init__(self, exhibit: Stateful, html: str):
         self._exhibit = exhibit
         super().__init__(html=html, value=exhibit.state(), **exhibit.state())
         self.observe(self._moved, names=["value", *exhibit.state()])
@@ -52,7 +50,7 @@ class ExhibitWidget(anywidget.AnyWidget, ipywidgets.ValueWidget):
         return f"{self._exhibit!r}.widget()"
 
 
-def widget_of(exhibit: "Exhibit", html: str) -> ExhibitWidget:
+def widget_of(exhibit: Stateful, html: str) -> ExhibitWidget:
     """Return a widget that shows `html` (what the exhibit's output has), with a trait for each part of the state."""
     traits = {name: traitlets.Any().tag(sync=True) for name in exhibit.state()}
     kind = type(f"{type(exhibit).__name__}Widget", (ExhibitWidget,), {"__module__": __name__, **traits})

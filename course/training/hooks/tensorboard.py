@@ -27,9 +27,7 @@ class WriteSummaries(Hook):
     from after a restart, is no longer shown. Where it can't be written, a warning says that there are no summaries.
     """
 
-    def __init__(
-        self, folder: str | os.PathLike, every: int = 100, histograms: int | None = 1000, graph: bool = True
-    ):
+    def __init__(self, folder: str | os.PathLike, every: int = 100, histograms: int | None = 1000, graph: bool = True):
         if every < 1 or (histograms is not None and histograms < 1):
             raise ValueError(
                 f"WriteSummaries(every={every}, histograms={histograms}): give numbers of updates from 1 up, or "

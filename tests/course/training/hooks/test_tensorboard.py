@@ -9,7 +9,6 @@ from functools import partial
 
 import pytest
 import torch
-
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from course.training import Hook, Validate, WriteSummaries, linear_regression, mnist, train_in_turns

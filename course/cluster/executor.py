@@ -19,7 +19,6 @@ from distributed import Client, Future
 from distributed.core import clean_exception
 
 from course.cluster.outcomes import finish, settle, settle_in_order
-from course.cluster.task.placement import logged
 from course.cluster.task.return_values import CutShort, run_chunk_for_home, run_for_home
 
 #: `executor.map` sends together what a list, a range, … gave in so long.
@@ -92,7 +91,7 @@ class ClusterExecutor(concurrent.futures.Executor):
         call = functools.partial(fn, **kwargs) if kwargs else fn
         key = f"{funcname(fn)}-{uuid.uuid4()}"  # the error of a killed task shows it
         self._note([key], [[*args, *kwargs.values()]])
-        with logged(self._client):
+        with self._cluster.logged():
             dask_future = self._client.submit(run_for_home, call, *args, key=key, pure=False)
         future: concurrent.futures.Future = concurrent.futures.Future()
         self._hold({future: dask_future}, "executor.submit")
@@ -133,7 +132,7 @@ class ClusterExecutor(concurrent.futures.Executor):
         )
         self._note(keys, [[argument for args in chunk for argument in args] for chunk in chunks])
         # `fn` as an argument: a partial takes twice as long to pickle and to read, and each call is pickled by itself
-        with logged(self._client):
+        with self._cluster.logged():
             dask_futures = self._client.map(call, [fn] * len(chunks), *columns, key=keys, pure=False)
         futures = {concurrent.futures.Future(): dask_future for dask_future in dask_futures}
         self._hold(futures, "executor.map")

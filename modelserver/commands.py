@@ -118,7 +118,9 @@ def run(
 
 
 def listed(directory: str, name: str, serve: str | None) -> Iterator[str]:
-    """Yield a line for each version of a model, after holding it at `serve`, as for `modelserver.pin`, if given.
+    """Yield a line for each version of a model, and for each of its signatures.
+
+    Before that it is held at `serve`, as for `modelserver.pin`, if given.
 
     Raises ValueError for a model or version that isn't there.
     """
@@ -135,9 +137,11 @@ def listed(directory: str, name: str, serve: str | None) -> Iterator[str]:
         try:
             version = read_version(folder / str(number))
             about = f"torch {version.torch}" + (", labelled examples" if version.labelled else "")
+            lines = [f"   {name}: {signature}" for name, signature in version.signatures.items()]
         except (ValueError, OSError) as error:
-            about = f"can't be served: {error}"
+            about, lines = f"can't be served: {error}", []
         yield f"{number}{'  held at this' if number == held else ''}  {about}"
+        yield from lines
     yield f"served: {f'version {held}' if held is not None else 'the newest good one'}"
 
 

@@ -133,6 +133,20 @@ def test_the_command_makes_card_and_table_and_a_page_only_of_what_was_measured(r
     assert command.main(["--out", str(tmp_path / "made"), "--no-write", "--part", "2"]) == 0
 
 
+def test_a_folder_that_cannot_be_made_is_told_of(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    (tmp_path / "file").write_text("")
+    assert command.main(["--out", str(tmp_path / "file")]) == 2
+    assert "no folder can be made there: File exists." in capsys.readouterr().err
+
+
+def test_a_card_that_could_not_be_recorded_ends_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(command, "calibrate_command", lambda device, out, seconds: 1)
+    assert command.main(["--out", str(tmp_path)]) == 1
+
+
+@pytest.mark.long
 def test_the_model_is_asked_in_a_process_of_its_own(tmp_path):
     path = tmp_path / "card.json"
     path.write_text(data_sheets()["T4"].read_text(encoding="utf-8"), encoding="utf-8")

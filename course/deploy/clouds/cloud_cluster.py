@@ -1,5 +1,6 @@
 """The `Cluster` of a cloud: executor, client, map and reduce; the rest raises an error that says why it can't."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import NoReturn
 
 from course.cluster.cluster import Cluster
@@ -24,6 +25,10 @@ class CloudCluster(Cluster):
         """Raise RuntimeError: there are no tasks by name to pin work to."""
         self._work.check("cluster.at")
         lacks(f"cluster.at({place!r})", self.kind)
+
+    def logged(self) -> AbstractContextManager[None]:
+        """Do nothing: workers of Dask's own keep no logs of ops, and refuse what asks for one."""
+        return nullcontext()
 
     def lease(self, name: str, task: str, seconds: float = 0.0) -> NoReturn:
         """Raise RuntimeError: a scheduler of Dask's own keeps no leases."""

@@ -89,7 +89,7 @@ TUNE = (
     click.option("--search", default="tpe", show_default=True, type=click.Choice(["tpe", "random", "grid"])),
     click.option("--pruning/--no-pruning", default=True, show_default=True, help="Stop the worst trials early."),
     SEED,
-    click.option("--journal", metavar="FILE", help="Keep every change here, and go on from what is there."),
+    click.option("--journal", metavar="FILE", help="Keep every change here (or s3://…); go on from what is there."),
     _WORKERS,
 )
 TRAIN = (
@@ -113,7 +113,9 @@ TRAIN = (
     SEED,
     click.option("--max-staleness", type=click.IntRange(min=0), help="async: drop gradients older than this, updates."),
     click.option("--aggregate", type=click.IntRange(min=1), help="sync: gradients in an update; the workers' number."),
-    click.option("--checkpoint-dir", "--output-dir", metavar="DIR", help="Save here, and go on from what is there."),
+    click.option(
+        "--checkpoint-dir", "--output-dir", metavar="DIR", help="Save here (or s3://…); go on from what is there."
+    ),
     click.option(
         "--save-model-secs",
         type=click.FloatRange(min=0, min_open=True),

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
-#: For a store to answer one call, its package's own repeats included; a large object has longer, by the next number.
-STORE_ANSWERS = 10.0
+from modelserver.deadlines import STORE_ANSWERS
+
 _BYTES_A_SECOND = 1 << 20  # a line that is slower counts as broken
 _EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfs", "abfss": "abfs", "az": "abfs"}
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.S)

@@ -46,7 +46,7 @@ class WriteSummaries(Hook):
         settings = {"problem": shown(session.problem), **session.settings}
         rows = "\n".join(f"| {name} | {str(value).replace('|', ' ')} |" for name, value in settings.items())
         self._file.add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
-        if self.graph:
+        if self.graph and session.problem is not None:
             self._file.add_graph(session.problem)
 
     def after_run(self, session: Session, step: Step) -> None:

@@ -1,7 +1,6 @@
 """The parameter server's state: named parameters, an optimiser, and a version that counts the updates."""
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -93,15 +92,19 @@ class ParameterServer:
                     into[name].copy_(parameter)
         return Pulled(self._version, into)
 
-    def copied(self) -> Callable[[], Pulled]:
-        """Copy the parameters; return what gives the copies as `pull` does: to name them takes longer than to copy."""
-        version, ours = self._version, self._parameters
+    def copied(self, into: torch.Tensor | None = None) -> torch.Tensor | dict[str, torch.Tensor]:
+        """Return copies for `named`: one vector (in `into`, an older one, which saves time), or name to tensor."""
+        ours = self._parameters
         if not isinstance(ours, Tensors) or ours.flat is None:
-            pulled = self.pull()
-            return lambda: pulled
+            return self.pull().parameters
         self._check_whole()
-        flat = ours.flat.clone()
-        return lambda: Pulled(version, dict(ours.layout.parts(flat)))
+        return ours.flat.clone() if into is None else into.copy_(ours.flat)
+
+    def named(self, copies: torch.Tensor | dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Return what `copied` returned as name to tensor."""
+        if isinstance(copies, torch.Tensor) and isinstance(self._parameters, Tensors):
+            return dict(self._parameters.layout.parts(copies))
+        return dict(copies)
 
     def push(self, gradients: dict[str, torch.Tensor], version: int) -> int:
         """Apply one update with gradients computed at `version`; return the staleness: updates since that version.

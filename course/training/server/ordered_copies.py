@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-import torch
+import numpy
 
 from course.training.checkpoint.snapshot import Applied, Snapshot
 from course.training.server.store import ParameterServer
@@ -17,42 +17,51 @@ COPIES_NBYTES = 256 << 20
 class Copy:
     """The state of `store` at the moment that this is made, or, not `full`, its parameters alone.
 
-    `number`: of its cut, by which all shards keep their parts of it. `room`: vectors to copy into, where there are any.
+    `number`: of its cut, by which all shards keep their parts of it. `room`: arrays to copy into, where there are any.
     """
+
+    __slots__ = ("number", "_store", "_version", "copies", "_incarnation", "_seed", "_state")
 
     def __init__(
         self,
         number: int,
         store: ParameterServer,
         full: bool,
-        room: list[torch.Tensor],
+        room: list[numpy.ndarray],
         incarnation: int,
         seed: int,
         applied: dict[str, Applied],
     ):
-        self.number, self._store, self._fields = number, store, {"incarnation": incarnation, "seed": seed}
-        self._state = replace(store.state(), applied=dict(applied), **self._fields) if full else None
-        self._version, self.copies = store.version, None if full else store.copied(room.pop() if room else None)
+        self.number, self._store, self._version, self._incarnation, self._seed = (
+            number,
+            store,
+            store.version,
+            incarnation,
+            seed,
+        )
+        self._state = replace(store.state(), applied=dict(applied)) if full else None
+        self.copies = None if full else store.copied(room.pop() if room else None)
 
     def snapshot(self) -> Snapshot:
         """Return the `Snapshot`: to make it takes longer than to copy."""
-        if self._state is not None:
-            return self._state
-        assert self.copies is not None
-        return Snapshot(self._version, self._store.named(self.copies), **self._fields)
+        state = self._state
+        if state is None:
+            assert self.copies is not None
+            state = Snapshot(self._version, self._store.named(self.copies))
+        return replace(state, incarnation=self._incarnation, seed=self._seed)
 
 
 class OrderedCopies:
     """A shard's copies, in the order of their keys: versions on shard 0, cuts' numbers on the others. Needs its lock.
 
-    Without orders there are none on shard 0. `room`: the vectors of copies that were dropped, for the next ones.
+    Without orders there are none on shard 0. `room`: the arrays of copies that were dropped, for the next ones.
     """
 
     def __init__(self) -> None:
         self._orders: list[tuple[int, bool]] = []
         self._most = 0
         self._copies: dict[int, Copy] = {}
-        self.room: list[torch.Tensor] = []
+        self.room: list[numpy.ndarray] = []
 
     def order(self, orders: Iterable[tuple[int, bool]], nbytes: int) -> None:
         """Keep from now on what these orders say, and drop what was kept for others.
@@ -65,8 +74,11 @@ class OrderedCopies:
 
     def due(self, version: int) -> bool | None:
         """Return whether the copy of `version` is to have the optimiser's state; None where none is ordered."""
-        full = [with_state for every, with_state in self._orders if version % every == 0]
-        return any(full) if full else None
+        due = None
+        for every, full in self._orders:
+            if version % every == 0:
+                due = due or full
+        return due
 
     def keep(self, key: int, copy: Copy) -> None:
         """Keep this copy."""
@@ -84,7 +96,7 @@ class OrderedCopies:
         dropped = []
         while self._copies and next(iter(self._copies)) <= key:
             dropped.append(self._copies.pop(next(iter(self._copies))))
-        self.room += [copy.copies for copy in dropped if isinstance(copy.copies, torch.Tensor)]
+        self.room += [copy.copies for copy in dropped if isinstance(copy.copies, numpy.ndarray)]
         return bool(dropped)
 
     def oldest(self, otherwise: int) -> int:

@@ -9,12 +9,14 @@ from course.cluster.executor import OpenWork
 
 if TYPE_CHECKING:
     from course.cluster.local_runtime.loop import LoopThread
+    from course.cluster.routes import Routes
 
 
 class Runtime(Protocol):
     """The tasks, the scheduler and the event loop behind a cluster; `Cluster` says more of what has the same name."""
 
     thread: "LoopThread"
+    route: "Routes | None"  # this process's own way to where tasks listen; None: straight
 
     @property
     def tasks(self) -> list[str]:

@@ -10,7 +10,6 @@ from course.cluster.cluster import Cluster
 from course.cluster.dask_log import quiet
 from course.cluster.local import local_cluster
 from course.deadlines import CONNECT
-from course.deploy.clouds.cloud_cluster import CloudCluster
 from course.deploy.clouds.cloud_options import cloud_options
 from course.deploy.clouds.cloud_runtime import CloudRuntime
 from course.deploy.clouds.kinds import CLOUDS
@@ -38,9 +37,10 @@ def deploy(
 ) -> Cluster:
     """Start a cluster by `kind`, "slurm" or "ssh" ("local" is `local_cluster`), and return its `Cluster`.
 
-    "kubernetes", "gateway", "aws", "gcp" and "azure" are for Dask's own deployers: a `CloudCluster`, which has no named
-    tasks; `worker=4` says how many it has. Their options: `KubernetesOptions`, `GatewayOptions`, `AwsOptions`,
-    `GcpOptions`, `AzureOptions`. The rest holds for Slurm and SSH.
+    "kubernetes", "gateway", "aws", "gcp" and "azure" are for Dask's own deployers, with `worker=2` by default; `ps=1`
+    besides, where this process can reach what a parameter server opens, which is tried at the start. Their options:
+    `KubernetesOptions`, `GatewayOptions`, `AwsOptions`, `GcpOptions`, `AzureOptions`. `kill`, `freeze`, `thaw` and
+    `restart` raise RuntimeError there. The rest holds for Slurm and SSH.
 
     `jobs_and_options`: how many tasks each job has (`ps=1, worker=2` when nothing is given), and the system's options:
     see `SlurmOptions` and `SshOptions`; `memory={"ps": "2GB", "worker": "8GB"}` gives them by job. `say` gets lines
@@ -72,8 +72,7 @@ def deploy(
             f"deploy({kind!r}): {error}. Call it first in the main thread, or say `import dask_jobqueue` there"
         ) from error
     quiet()
-    tasks = tuple(f"/job:{job}/task:{index}" for job, count in jobs.items() for index in range(count))
-    entry = new_entry(kind, tasks)
+    entry = new_entry(kind, _tasks(jobs))
     folder = Path(common.logs).expanduser().absolute() if common.logs else entry.folder
     if common.logs:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -88,15 +87,19 @@ def deploy(
     return Cluster(client, runtime)
 
 
+def _tasks(jobs):
+    return tuple(f"/job:{job}/task:{index}" for job, count in jobs.items() for index in range(count))
+
+
 def _cloud(kind, arguments, timeout, wait, say):
     """Start a cluster by one of Dask's deployers."""
     deployer = CLOUDS[kind]
-    workers, options = cloud_options(kind, deployer.options, arguments)
+    jobs, options = cloud_options(kind, deployer.options, arguments)
     load(kind, deployer.library)
-    entry = new_entry(kind, tuple(f"/job:worker/task:{index}" for index in range(workers)))
-    runtime = CloudRuntime(entry, deployer(entry.name, workers, options), say)
+    entry = new_entry(kind, _tasks(jobs))
+    runtime = CloudRuntime(entry, deployer(entry.name, jobs, options), say)
     try:
-        return CloudCluster(runtime.start(timeout, wait), runtime)
+        return Cluster(runtime.start(timeout, wait), runtime)
     except BaseException:
         runtime.close()
         raise

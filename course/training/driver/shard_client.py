@@ -195,7 +195,8 @@ def _open_in_task(parameters, optimizer, settings, options):
     host = here.address.split("://")[-1].rsplit(":", 1)[0].strip("[]")
     options |= {"contexts": (context_of(here.security, "worker", listen=True), context_of(here.security, "worker"))}
     with exits_as_errors("the optimiser"):
-        where = {"host": host, "ports": here.ports, "route": here.routes}
+        # a gateway starts Dask's own workers, which have none of these
+        where = {"host": host, "ports": getattr(here, "ports", (0,)), "route": getattr(here, "routes", None)}
         server = ShardServer(parameters, optimizer, settings, **options, **where)
-        here.leavers.add(server)
+        getattr(here, "leavers", set()).add(server)
         return server.address

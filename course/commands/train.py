@@ -1,7 +1,8 @@
 """`python -m course train`: everything on this machine by one command, or one role of a training that has many."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -44,7 +45,7 @@ def run(
             raise ValueError("--ps-hosts …: say which task this process is, as in --job-name worker --task-index 0")
         if routes or ports:
             raise ValueError("--route and --ports are for one role of many; alone, everything runs on this machine.")
-        report(say, workers=workers, ps=ps, **more)
+        report(say, workers=workers, ps=ps, options={"simulated_gpus": more.pop("simulated_gpus")}, **more)
         return 0
     from course.cluster.routes import Routes
     from course.commands.task import certificate_of, spec_of
@@ -67,18 +68,19 @@ def report(
     learning_rate: float | None = None,
     settings: str | None = None,
     ps: int = 1,
-    simulated_gpus: int = 0,
+    where: str = "local",
+    options: Mapping[str, Any] = MappingProxyType({}),
     validate: int | None = None,
     summaries: str | None = None,
     **more: Any,
 ) -> None:
-    """Train on a local cluster and say in lines of text: what runs, how it gets on, how good its outcome is, speed.
+    """Train on a cluster and say in lines of text: what runs, how it gets on, how good its outcome is, speed.
 
-    `problem`, `steps`, `optimizer`, `learning_rate`, `settings`: as for `named_problem`. `validate`: updates between
-    two validations, `summaries`: a folder, None for neither. `more`: `seed`, `max_staleness`, `aggregate`,
-    `checkpoint_dir`, `resume`, `device`, as for `train`. Raises as that does.
+    `where`: a kind of `deploy`'s, with its `options`. `problem`, `steps`, `optimizer`, `learning_rate`, `settings`: as
+    for `named_problem`. `validate`: updates between two validations, `summaries`: a folder, None for neither. `more`:
+    `seed`, `max_staleness`, `aggregate`, `checkpoint_dir`, `resume`, `device`, as for `train`. Raises as that does.
     """
-    from course.cluster import local_cluster
+    from course.deploy import deploy
 
     choice = named_problem(problem, settings)
     make_optimizer, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
@@ -86,7 +88,7 @@ def report(
     hooks = [*_hooks(task, problem, validate, summaries), SayProgress(say)]
     how = f"{optimizer or choice.optimizer} with learning rate {make_optimizer.keywords['lr']:g}"
     say(f"{shown(task)}: {mode}, {how}, {steps} updates")
-    with local_cluster(ps=ps, worker=workers, simulated_gpus=simulated_gpus) as cluster:
+    with deploy(where, ps=ps, worker=workers, **options) as cluster:
         say(f"running: {', '.join(cluster.tasks)}")
         result = train(task, cluster, optimizer=make_optimizer, mode=mode, total_steps=steps, hooks=hooks, **more)
     for line in outcome(choice, task, result):

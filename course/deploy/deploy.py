@@ -1,6 +1,7 @@
 """`deploy("slurm", ps=1, worker=4)`: the same `Cluster` as `local_cluster`, its tasks on machines that others share."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from distributed import Client
 
 from course.cluster.cluster import Cluster
 from course.cluster.dask_log import quiet
-from course.cluster.local import local_cluster
+from course.cluster.local import any_ports, checked_gpus, local_cluster
 from course.deadlines import CONNECT
 from course.deploy.clouds.cloud_options import cloud_options
 from course.deploy.clouds.cloud_runtime import CloudRuntime
@@ -55,16 +56,13 @@ def deploy(
     """
     if kind == "local":
         return local_cluster(**jobs_and_options)
-    if kind not in (*_KINDS, *CLOUDS):
-        raise ValueError(f"deploy({kind!r}): the kinds are 'local', {', '.join(map(repr, [*_KINDS, *CLOUDS]))}")
+    option_names(kind)  # raises where there is no such kind
     _warn_of_processor_limit(say)
     if kind in CLOUDS:
         quiet()
         return _cloud(kind, jobs_and_options, timeout, wait, say)
     options, class_name = _KINDS[kind]
     jobs, by_job, common = options_for(kind, options, jobs_and_options)
-    if kind == "ssh" and not common.hosts:
-        raise ValueError("deploy('ssh'): name the hosts, as in hosts=['alpha', 'user@beta']")
     try:
         make = getattr(load(kind, f"course.deploy.{kind}"), class_name)
     except ValueError as error:  # dask-jobqueue takes a signal as it is first imported
@@ -85,6 +83,27 @@ def deploy(
         runtime.close()
         raise
     return Cluster(client, runtime)
+
+
+def check_options(kind: str, **jobs_and_options: Any) -> None:
+    """Raise the TypeError or ValueError that `deploy` raises for these arguments, before anything is asked."""
+    option_names(kind)
+    if kind in CLOUDS:
+        cloud_options(kind, CLOUDS[kind].options, jobs_and_options)
+    elif kind in _KINDS:
+        options_for(kind, _KINDS[kind][0], jobs_and_options)
+    else:
+        checked_gpus(jobs_and_options.get("simulated_gpus", 0))
+        any_ports({name: count for name, count in jobs_and_options.items() if name not in option_names(kind)})
+
+
+def option_names(kind: str) -> list[str]:
+    """Return the names of the options of `deploy(kind, …)`; ValueError that names the kinds where there is none."""
+    if kind == "local":
+        return ["simulated_gpus", "dashboard"]
+    if kind not in (*_KINDS, *CLOUDS):
+        raise ValueError(f"deploy({kind!r}): the kinds are 'local', {', '.join(map(repr, [*_KINDS, *CLOUDS]))}")
+    return [field.name for field in fields(CLOUDS[kind].options if kind in CLOUDS else _KINDS[kind][0])]
 
 
 def _tasks(jobs):

@@ -41,9 +41,8 @@ LEFTOVER_ENDS = 200.0
 _LOG = logging.getLogger(__name__)
 #: One run of what ends a cluster is enough: none of it is on its way into a queue.
 _SECONDS = {"looks_every": CARETAKER_LOOKS_EVERY, "ends": 0.1, "ends_every": 0.1, "answers": LEFTOVER_ENDS}
-_DRIVER = (
-    "This process drives a training, so it must reach that address. Run it inside of that network, or deploy without ps="
-)
+_IMAGE = "An image with the course and torch has it"
+_DRIVER = "This process drives a training and must reach it: run this inside of that network, or deploy without ps="
 _ENDED = "this cluster is closed: it was ended by `python -m course deploy stop`"
 
 
@@ -68,7 +67,10 @@ class CloudRuntime(Deployment):
         own = self._deployer.security
         self._client = Client(self.session_target, security=own, loop=self.thread.loop, timeout=CONNECT)
         self._check_versions()
-        self._client.register_plugin(NamedTasks(self.tasks))
+        try:
+            self._client.register_plugin(NamedTasks(self.tasks))
+        except ImportError as error:
+            raise DeployError(f"deploy({self.kind!r}): its scheduler lacks what ps= needs: {error}. {_IMAGE}") from None
         while wait and (missing := self.missing()):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"deploy(timeout={timeout:g}): {len(missing)} workers are not there yet")
@@ -175,7 +177,12 @@ class CloudRuntime(Deployment):
         return self.thread.run(self._deployer.log)
 
     def address(self, task: str) -> str:
-        """Return where `task` listens, `host:port`, in its own network; RuntimeError where it is away."""
+        """Return where `task` listens, `host:port`, in its own network; RuntimeError where it is away.
+
+        Of a gateway, too: its scheduler is found by its proxy's path, which no `ClusterSpec` can name.
+        """
+        if self.session_target.startswith("gateway://"):
+            raise RuntimeError(f"cluster.spec: {self.session_target} is no host:port; connect through the gateway")
         members = self._addresses()
         if task not in members:
             raise RuntimeError(f"{task} is not there: its machine has not joined yet, or was lost")

@@ -3,7 +3,9 @@
 This module runs where they do, so their image has the course in it.
 """
 
+import asyncio
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from distributed import Nanny, Scheduler
@@ -28,8 +30,13 @@ class NamedTasks(PinsByName):
         self._tasks = tuple(tasks)
         self._before: dict[str, str] = {}  # the deployer's name of a worker -> the task that it was last
 
-    def start(self, scheduler: Scheduler) -> None:
-        """Name the workers that are there, and answer for leases (Dask calls this)."""
+    async def start(self, scheduler: Scheduler) -> None:
+        """Name the workers that are there, and answer for leases (Dask calls this).
+
+        For a training it imports torch first: the scheduler reads the work that comes by, and would be silent so long.
+        """
+        if any(task.startswith("/job:ps/") for task in self._tasks):
+            await asyncio.to_thread(import_module, "torch")
         leases = Leases()
         scheduler.handlers |= {"lease": leases.ask, "release_lease": leases.release}
         self._name_all(scheduler)

@@ -97,7 +97,10 @@ class AzureDeployer(MachineDeployer):
     def _add_group(self):
         door = {"name": "client", "priority": 100, "direction": "Inbound", "access": "Allow", "protocol": "Tcp"}
         door |= {"source_address_prefix": self.allowed, "source_port_range": "*"}
-        door |= {"destination_address_prefix": "*", "destination_port_range": "-".join(map(str, dict.fromkeys(self.door)))}
+        door |= {
+            "destination_address_prefix": "*",
+            "destination_port_range": "-".join(map(str, dict.fromkeys(self.door))),
+        }
         rules = {"location": self.wanted.location, "tags": {MARK: self.name}, "security_rules": [door]}
         with _clients(self.wanted.subscription) as (_, network):
             network.network_security_groups.begin_create_or_update(self.wanted.group, self.name, rules).result()

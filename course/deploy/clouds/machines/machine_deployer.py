@@ -149,7 +149,7 @@ class MachineDeployer(ABC):
         advice = f"Can they pull the image {self.wanted.image!r}, and is this course in it?"
         return DeployError(f"{count} of the cluster's machines ended before they joined. {advice}")
 
-    async def reach(self, addresses: Iterable[str]) -> None:
+    async def reach(self, addresses: Iterable[str]) -> None:  # noqa: B027 - none of the clouds has more to do
         """Open nothing: `door` is open, and `outer` is known since the machines were made."""
 
     async def log(self) -> str:

@@ -172,7 +172,12 @@ class Kubernetes:
     def _described(self, name):
         ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": str(self._healthy())}]}
         metadata = {"name": name, "namespace": "physics"}
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": self.pending or ready | {"podIP": self.pods.hosts.get(name, "")}}
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata,
+            "status": self.pending or ready | {"podIP": self.pods.hosts.get(name, "")},
+        }
 
     def _healthy(self):
         """Whether the scheduler answers where its readiness probe asks."""

@@ -10,7 +10,6 @@ from itertools import count
 _NUMBERS = count(1)  # of the pods' own addresses, all of loopback
 
 
-
 class Pods:
     """The processes of one resource, whose logs and Secrets' files are in `folder`.
 
@@ -53,7 +52,11 @@ class Pods:
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.getcwd(), **environment}
         with open(self._folder / pod, "wb") as log:
             self.processes[pod] = subprocess.Popen(
-                [sys.executable, "-m", *command, *alone], env=environment, stdout=log, stderr=log, start_new_session=True
+                [sys.executable, "-m", *command, *alone],
+                env=environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def _mounted(self, pod, spec, mount, secrets):

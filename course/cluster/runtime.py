@@ -16,7 +16,6 @@ class Runtime(Protocol):
     """The tasks, the scheduler and the event loop behind a cluster; `Cluster` says more of what has the same name."""
 
     thread: "LoopThread"
-    route: "Routes | None"  # this process's own way to where tasks listen; None: straight
 
     @property
     def tasks(self) -> list[str]:
@@ -29,6 +28,10 @@ class Runtime(Protocol):
     @property
     def dashboard_link(self) -> str | None:
         """Where Dask's dashboard answers; None when it is off."""
+
+    @property
+    def route(self) -> "Routes | None":
+        """This process's own way to where tasks listen; None: straight."""
 
     def address(self, task: str) -> str:
         """Return where `task` listens, `host:port`."""

@@ -23,10 +23,11 @@ class Deployer(Protocol):
     security: Any
     dashboard_link: str | None
 
-    #: Where this process finds what the workers announce; None: there.
-    route: Routes | None
-
     def __init__(self, name: str, jobs: Mapping[str, int], options: Any): ...
+
+    @property
+    def route(self) -> Routes | None:
+        """Where this process finds what the workers announce; None: there."""
 
     async def prepare(self) -> None:
         """Look whether the cluster could start: credentials, quota, names. Nothing may be left where this raises."""

@@ -64,4 +64,4 @@ class TaskNanny(Nanny):
     """Dask's keeper of one worker's process, which is a `TaskWorker`."""
 
     def __init__(self, *arguments: Any, **settings: Any):
-        super().__init__(*arguments, worker_class=TaskWorker, **settings)
+        super().__init__(*arguments, **{**settings, "worker_class": TaskWorker})

@@ -246,7 +246,7 @@ def new_lab(folder: Path) -> None:
 
 @main.command()
 @click.argument("labs", nargs=-1, required=True, metavar="LAB...")
-@click.option("--short", is_flag=True, help="Five wrong answers an exercise, several in one submission, few repeats.")
+@click.option("--short", is_flag=True, help="Three wrong answers an exercise, several in one submission, few repeats.")
 def selftest(labs: tuple[str, ...], short: bool) -> None:
     """Test labs themselves, such as labs/lab03_game_of_life."""
     from grader.selftest.selftest import run

@@ -15,6 +15,7 @@ from course.cluster.runtime import Runtime
 from course.cluster.spec import ClusterSpec
 from course.cluster.tape.recorder import Recorder
 from course.cluster.tape.tape import Tape
+from course.cluster.task.placement import logged
 from course.cluster.task_name import Pin, check_task, parse_pin, pinned
 from course.deadlines import CLIENT_CLOSES
 
@@ -91,7 +92,11 @@ class Cluster:
         Raises ValueError with the cluster's tasks, at once, when there is no such task.
         """
         self._work.check("cluster.at")
-        return pinned(parse_pin(place, self.tasks, self._runtime.missing))
+        return pinned(parse_pin(place, self.tasks, self._runtime.missing), self._client)
+
+    def logged(self) -> AbstractContextManager[None]:
+        """Within the `with`, a placement log that this thread has entered gathers the ops of what it submits."""
+        return logged(self._client)
 
     def missing(self) -> list[str]:
         """Return the names of the spec's tasks that have not joined, have left or are being replaced."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import click
 
+from course.commands.as_typed import ROLE
 from course.deadlines import TASK_WAITS
 
 
@@ -88,22 +89,38 @@ TUNE = (
     click.option("--search", default="tpe", show_default=True, type=click.Choice(["tpe", "random", "grid"])),
     click.option("--pruning/--no-pruning", default=True, show_default=True, help="Stop the worst trials early."),
     SEED,
-    click.option("--journal", metavar="FILE", help="Keep every change here, and go on from what is there."),
+    click.option("--journal", metavar="FILE", help="Keep every change here (or s3://…); go on from what is there."),
     _WORKERS,
 )
 TRAIN = (
+    ROLE,
     click.option(
         "--problem", default="linear", show_default=True, help="Or linear-101, mnist, yours: MODULE:FUNCTION."
     ),
     _SETTINGS,
     click.option("--mode", default="async", show_default=True, type=click.Choice(["async", "sync"])),
-    click.option("--steps", type=click.IntRange(min=1), help="Updates, in all; the problem's own number by default."),
+    click.option(
+        "--steps", "--train-steps", type=click.IntRange(min=1), help="Updates, in all; the problem's own by default."
+    ),
+    click.option(
+        "--epochs",
+        "--training-epochs",
+        type=click.IntRange(min=1),
+        help="Instead: passes of each worker over the data.",
+    ),
     click.option("--optimizer", type=click.Choice(["sgd", "adagrad", "adam"]), help="The problem's own by default."),
     click.option("--learning-rate", type=float, help="The problem's own by default."),
     SEED,
     click.option("--max-staleness", type=click.IntRange(min=0), help="async: drop gradients older than this, updates."),
     click.option("--aggregate", type=click.IntRange(min=1), help="sync: gradients in an update; the workers' number."),
-    click.option("--checkpoint-dir", metavar="DIR", help="Save here, and go on from what is there."),
+    click.option(
+        "--checkpoint-dir", "--output-dir", metavar="DIR", help="Save here (or s3://…); go on from what is there."
+    ),
+    click.option(
+        "--save-model-secs",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Seconds between two checkpoints; 10 by default.",
+    ),
     click.option("--resume/--no-resume", default=True, show_default=True, help="Go on from a checkpoint, or anew."),
     click.option(
         "--validate",
@@ -113,7 +130,20 @@ TRAIN = (
         type=click.IntRange(min=1),
         help="Say how good the parameters are, every so many updates; 100 without a number.",
     ),
-    click.option("--summaries", metavar="DIR", help="Write there what `tensorboard --logdir DIR` shows."),
+    click.option(
+        "--steps-to-validate",
+        metavar="EVERY",
+        type=click.IntRange(min=1),
+        help="Say step, parameters and loss, every so many updates; each worker of its own.",
+    ),
+    click.option("--summaries", "--logdir", metavar="DIR", help="Write there what `tensorboard --logdir DIR` shows."),
+    click.option(
+        "--summaries-of",
+        default="chief",
+        show_default=True,
+        type=click.Choice(["chief", "all"]),
+        help="Of all: each worker writes its own losses too, in DIR/worker_0, ….",
+    ),
     click.option("--device", metavar="/gpu:0", help="What each worker computes on, of its own task; its CPU if none."),
     _GPUS,
     _WORKERS,
@@ -124,7 +154,8 @@ TRAIN = (
     *_WAYS,
 )
 TASK = (
-    click.option("--job", "--job-name", required=True, help="The task's job; `scheduler` runs a scheduler of its own."),
+    ROLE,
+    click.option("--job", "--job-name", help="The task's job, if there are several; `scheduler`: one of its own."),
     INDEX,
     *HOSTS,
     JOB_HOSTS,

@@ -12,8 +12,8 @@ from course.commands.flags import TRAIN, flags
 from course.deploy.deploy import check_options, option_names
 from course.deploy.options import did_you_mean
 
-_TRAIN = "problem settings mode steps optimizer learning_rate seed max_staleness aggregate checkpoint_dir resume"
-_TRAIN += " validate summaries device"
+_TRAIN = "problem settings mode steps epochs optimizer learning_rate seed max_staleness aggregate checkpoint_dir"
+_TRAIN += " save_model_secs resume validate steps_to_validate summaries device"
 _TYPES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text in quotes"}
 
 
@@ -77,7 +77,7 @@ def _training(table):
 
 
 def _converted(option, value, context):
-    kinds = {"integer": int, "integer range": int, "float": float, "boolean": bool}
+    kinds = {"integer": int, "integer range": int, "float": float, "float range": float, "boolean": bool}
     kind = kinds.get(option.type.name, str)
     if not isinstance(value, (int, float) if kind is float else kind) or (kind is not bool and isinstance(value, bool)):
         raise ValueError(f"[train] {option.name} = {value!r}: give {_TYPES[kind]}")

@@ -63,12 +63,11 @@ def selftest(
     sandbox: Callable = Sandbox,
     tell: Callable[[str], object] = lambda line: None,
     checks: bool = True,
-    few: int | None = FEW,
 ) -> Report:
     """Return the `Report` on `lab`, as `load_lab` gives it. `tell` hears a line after each submission.
 
     `short` marks one wrong answer of every exercise in one submission, so it can't see that one answer costs another
-    exercise; it marks the first `few` of each (None: all), and repeats less. `checks=False` leaves the notebook's own
+    exercise; it marks the first three of each, and repeats less. `checks=False` leaves the notebook's own
     checks out.
     """
     problems = list(_as_written(lab))
@@ -77,11 +76,11 @@ def selftest(
     for number in range(IN_A_ROW_SHORT if short else IN_A_ROW):
         problems += marker.mark([_solution(lab, e) for e in lab.exercises], f"{SOLUTION}, time {number + 1}")
     problems += _of_the_checks(lab, tell) if checks else []
-    problems += _of_wrong_answers(marker, answers, short, few)
+    problems += _of_wrong_answers(marker, answers, short)
     return Report(lab.name, tuple(problems), len(answers), marker.count)
 
 
-def _of_wrong_answers(marker, answers, short, few):
+def _of_wrong_answers(marker, answers, short):
     """Yield what is wrong with the marks of the stub, the specification and each wrong answer."""
     lab = marker.lab
     yield from marker.mark([a for a in answers if a.label == STUB], STUB)
@@ -89,7 +88,7 @@ def _of_wrong_answers(marker, answers, short, few):
         marker.lab = replace(lab, exercises=[_one_try(e) if e.specification_gets < 1 else e for e in lab.exercises])
     yield from marker.mark([a for a in answers if a.label == SPECIFICATION], SPECIFICATION)
     wrong = [a for a in answers if a.label not in (SOLUTION, STUB, SPECIFICATION)]
-    for together in _rows(lab, wrong)[:few] if short else [[answer] for answer in wrong]:
+    for together in _rows(lab, wrong)[:FEW] if short else [[answer] for answer in wrong]:
         title = " + ".join(f"{a.exercise}: {a.label}" for a in together)
         names = {answer.exercise for answer in together}  # the others are the solution, which needs its time and tries
         marker.lab = replace(lab, exercises=[_quick(e) if e.name in names else e for e in lab.exercises])

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from modelserver.protocol.errors import Refused, wrong
-from modelserver.versions.signature import Signature
+from modelserver.versions.version import Version
 
 #: Characters that a number of JSON may take: what the longest double has, a comma, and some blanks.
 _CHARACTERS = 40
@@ -20,9 +20,9 @@ class CallerGone(Exception):
     """The connection closed before the body was whole; nobody waits for an answer."""
 
 
-def limit_of(signature: Signature, largest: int) -> int:
+def limit_of(version: Version, largest: int) -> int:
     """Return the bytes that the body of a request for `largest` rows may have, as JSON or binary."""
-    elements = sum(spec.row_elements for spec in signature.inputs)
+    elements = max(sum(spec.row_elements for spec in one.inputs) for one in version.signatures.values())
     return _AROUND + largest * elements * _CHARACTERS
 
 

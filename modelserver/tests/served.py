@@ -27,12 +27,17 @@ class Digits(torch.nn.Module):
             parameter.data = torch.randn(parameter.shape, generator=generator) * parameter.shape[-1] ** -0.5
 
     def forward(self, image):
-        return self.output(torch.sigmoid(self.hidden(image)))
+        return self.classify(torch.sigmoid(self.hidden(image)))
+
+    def classify(self, features):
+        return self.output(features)
 
 
 def export_digits(directory, seed=0, **more):
-    """Export the network of `seed` as the next version of the model "digits"."""
-    return export(Digits(seed), torch.rand(2, 784), directory, name="digits", outputs=["scores"], **more)
+    """Export the network of `seed` as the next version of the model "digits", which takes images or features."""
+    network = Digits(seed)
+    more = {"outputs": ["scores"], "signatures": {"features": (network.classify, torch.rand(2, 100))}, **more}
+    return export(network, torch.rand(2, 784), directory, name="digits", **more)
 
 
 class Served:

@@ -9,8 +9,10 @@ import httpx
 import numpy
 import pytest
 import torch
+from click.testing import CliRunner
 
 from modelserver import Client, ServingError, export, pin
+from modelserver.commands import versions
 from modelserver.tests.served import PATIENCE, Digits, export_digits, serving
 
 
@@ -96,6 +98,22 @@ def test_its_own_client_gets_arrays_and_the_version_and_hears_what_is_wrong(clie
         with pytest.raises(ServingError, match=reason) as refused:
             call()
         assert refused.value.status == status and refused.value.attempts == 1
+
+
+def test_a_version_answers_by_each_of_its_signatures(client, models):
+    about = client.metadata("digits")
+    assert about["inputs"] == [{"name": "image", "datatype": "FP32", "shape": [-1, 784]}]
+    assert list(about["parameters"]["signatures"]) == ["serving_default", "features"]
+    features = torch.rand(3, 100)
+    answer = client.infer("digits", {"features": features.numpy()}, signature="features")
+    with torch.no_grad():
+        numpy.testing.assert_allclose(answer["scores"], Digits(answer.version).classify(features).numpy(), atol=1e-5)
+    listed = CliRunner().invoke(versions, [str(models), "digits"]).output
+    assert "   features: features FP32 [-1, 100] → scores FP32 [-1, 10]\n" in listed
+    for name, reason in (("features", "'image'; the model takes features"), ("faces", "serving_default, features")):
+        with pytest.raises(ServingError, match=reason) as refused:
+            client.infer("digits", {"image": images(1).numpy()}, signature=name)
+        assert refused.value.status == 400
 
 
 @pytest.mark.parametrize(

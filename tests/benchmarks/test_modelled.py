@@ -146,6 +146,7 @@ def test_a_card_that_could_not_be_recorded_ends_it(tmp_path, monkeypatch):
     assert command.main(["--out", str(tmp_path)]) == 1
 
 
+@pytest.mark.long
 def test_the_model_is_asked_in_a_process_of_its_own(tmp_path):
     path = tmp_path / "card.json"
     path.write_text(data_sheets()["T4"].read_text(encoding="utf-8"), encoding="utf-8")

@@ -46,6 +46,7 @@ def test_a_limit_stands_in_one_place_with_its_reason_above_it_and_is_at_most_an_
     assert 0 < seconds <= 3600 and reasoned
 
 
+@pytest.mark.long
 def test_what_stands_in_the_shared_place_is_used_by_several_rooms():
     users = {name: set() for name in limits_in(ROOT / "course/deadlines.py")}
     for path in [*(ROOT / "course").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:

@@ -110,6 +110,7 @@ def mark(lab, answer):
     return marks.exercise("train_through")
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("answer", [PRETEND, FLOOD, HUGE, ELSEWHERE, EQUAL], ids="pretend flood huge sum equal".split())
 def test_no_marks_without_the_work(lab, answer):

@@ -26,6 +26,7 @@ CONDA_NAMES = {
     "matplotlib": {"matplotlib-base"},
     "dask": {"dask-core"},
     "fastjsonschema": {"python-fastjsonschema"},
+    "jupyter-server": {"jupyter_server"},
 }
 FIRST = "notebooks/00_start_here.ipynb"
 unix = pytest.mark.skipif(os.name == "nt", reason="Binder's scripts run under bash on Linux")
@@ -63,6 +64,13 @@ def test_conda_gets_the_same_ranges_as_pip(name):
     assert found == {"pip": ""}
 
 
+@pytest.mark.parametrize(("library", "unsafe"), [("jupyterlab", "4.6.3"), ("jupyter-server", "2.19.0")])
+def test_no_jupyter_is_installed_in_which_a_notebook_that_is_opened_can_run_scripts(library, unsafe):
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    (requirement,) = [one for one in map(Requirement, dependencies) if one.name == library]
+    assert unsafe not in requirement.specifier
+
+
 def test_conda_adds_the_course_itself_and_nothing_else_by_pip():
     assert conda(ROOT / "environment.yml")[1] == ["-e ./simgpu", "-e ./modelserver", "-e ./grader", "-e ."]
     assert conda(BINDER / "environment.yml")[1] == []  # its files are not there yet; postBuild adds them
@@ -90,6 +98,7 @@ def test_start_runs_what_it_is_given_with_the_courses_configuration(tmp_path):
     assert done.stdout == f"['a b', '--ip=0.0.0.0'] {ROOT / 'course' / 'lab_config'}:/hub\n", done.stderr
 
 
+@pytest.mark.long
 @unix
 def test_post_build_installs_trusts_and_sets_the_page(tmp_path):
     """Run for real, but for pip, which is only asked: a `python` before it on the PATH writes down its arguments."""

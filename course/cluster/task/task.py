@@ -133,7 +133,7 @@ class TaskWorker(Worker):
         **settings: Any,
     ):
         super().__init__(*args, port=port, **settings)
-        self.executors, self.routes = Executors(self.executors), routes
+        self.executors, self.routes = Executors(self, self.executors), routes
         self.ports = tuple(parse_ports(ports or (0 if isinstance(port, int) else port)))
         self.leavers: weakref.WeakSet[Leaver] = weakref.WeakSet()
         self.leaving = False

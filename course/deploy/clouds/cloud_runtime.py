@@ -26,7 +26,7 @@ from course.deadlines import (
     SCHEDULER_SILENCE,
 )
 from course.deploy.clouds.deployer import Deployer
-from course.deploy.clouds.named_tasks import NamedTasks
+from course.deploy.clouds.named_tasks import NamedTasks, TaskParts
 from course.deploy.deployed_runtime import CARETAKER_LOOKS_EVERY
 from course.deploy.deployment import Deployment
 from course.deploy.launcher import DeployError
@@ -68,6 +68,7 @@ class CloudRuntime(Deployment):
         self._client = Client(self.session_target, security=own, loop=self.thread.loop, timeout=CONNECT)
         self._check_versions()
         try:
+            self._client.register_plugin(TaskParts())
             self._client.register_plugin(NamedTasks(self.tasks))
         except ImportError as error:
             raise DeployError(f"deploy({self.kind!r}): its scheduler lacks what ps= needs: {error}. {_IMAGE}") from None

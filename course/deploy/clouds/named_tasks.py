@@ -4,14 +4,16 @@ This module runs where they do, so their image has the course in it.
 """
 
 import asyncio
+import weakref
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from distributed import Nanny, Scheduler
+from distributed import Nanny, Scheduler, WorkerPlugin
 
 from course.cluster.chief_lease import Leases
 from course.cluster.local_runtime.scheduler import PinsByName
+from course.cluster.task.placement import Executors
 from course.cluster.task.task import TaskWorker
 
 #: At how many ports a worker and a parameter server in it may listen: one opens while the one before it still closes.
@@ -58,6 +60,18 @@ class NamedTasks(PinsByName):
                 task = self._before[state.name] = before if before in free else free[0]
                 scheduler.aliases.pop(state.name, None)
                 state.name, scheduler.aliases[task] = task, address
+
+
+class TaskParts(WorkerPlugin):
+    """A worker's plugin: gives one of Dask's own, as a gateway starts them, what a `TaskWorker` has."""
+
+    name = "course-task-parts"
+
+    def setup(self, worker: Any) -> None:
+        """Add them (Dask calls this)."""
+        if not isinstance(worker, TaskWorker):
+            worker.executors, worker.ports, worker.routes = Executors(worker, worker.executors), (0,), None
+            worker.leavers, worker.leaving = weakref.WeakSet(), False
 
 
 class TaskNanny(Nanny):

@@ -111,6 +111,7 @@ def _result(session, rule, sent, history, restored):
         acknowledged=dict(sent),
         applied=dict(Counter(step.worker for step in history)),
         restored_from=None if restored is None else restored.version,
+        problem=session.problem,
     )
 
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -149,8 +150,8 @@ def open_shards(
     """
     parameters = plan.problem.initial()
     ParameterServer(parameters, plan.optimizer, state=snapshot)  # raises what every shard would raise, here and now
-    names = spread(parameters, len(ps), settings.placement)
-    tasks, token = tuple(ps[: len(names)]), secrets.token_hex(8)
+    tasks, names = _placed(parameters, ps, plan, settings.placement)
+    token, settings = secrets.token_hex(8), replace(settings, placement="")  # a rule stays here: it may not travel
     openings = []
     for shard, (task, held) in enumerate(zip(tasks, names, strict=True)):
         options = {"token": token, "shard": shard, "shards": len(names), "incarnation": incarnation}
@@ -165,6 +166,23 @@ def open_shards(
     with closing(ShardClient(addresses, context, route=route)) as client:
         client.link()
         yield client
+
+
+def _placed(parameters, ps, plan, placement):
+    """Return the tasks of `ps` that keep parameters, and the names that each keeps.
+
+    A rule speaks of all ps tasks of the plan: what it gives to one that doesn't answer is kept by the next that does.
+    """
+    if not callable(placement):
+        names = spread(parameters, len(ps), placement)
+        return tuple(ps[: len(names)]), names
+    answering = [task for task in plan.ps if task in ps]
+    held: dict[str, list[str]] = {}
+    for index, names in enumerate(spread(parameters, len(plan.ps), placement)):
+        task = next((task for task in plan.ps[index:] if task in ps), answering[0])
+        held.setdefault(task, []).extend(names)
+    held = {task: held[task] for task in answering if held.get(task)}
+    return tuple(held), list(held.values())
 
 
 def context_of(security: "Security", role: str, listen: bool = False) -> ssl.SSLContext | None:
@@ -195,8 +213,7 @@ def _open_in_task(parameters, optimizer, settings, options):
     host = here.address.split("://")[-1].rsplit(":", 1)[0].strip("[]")
     options |= {"contexts": (context_of(here.security, "worker", listen=True), context_of(here.security, "worker"))}
     with exits_as_errors("the optimiser"):
-        # a gateway starts Dask's own workers, which have none of these
-        where = {"host": host, "ports": getattr(here, "ports", (0,)), "route": getattr(here, "routes", None)}
+        where = {"host": host, "ports": here.ports, "route": here.routes}
         server = ShardServer(parameters, optimizer, settings, **options, **where)
-        getattr(here, "leavers", set()).add(server)
+        here.leavers.add(server)
         return server.address

@@ -37,6 +37,7 @@ from course.training.checkpoint.snapshot import Snapshot
 from course.training.hooks.fetches import Fetches, fetched
 from course.training.problems.problem import Problem
 from course.training.records import Event, NonFiniteError, Step, StepWithValues
+from modelserver.bucket import BucketPath
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -76,7 +77,8 @@ class Session:
         self.seconds = seconds or (lambda: time.perf_counter() - started)
         self._parameters, self._snapshot = parameters, snapshot
         self._last: Snapshot | None = None
-        self._saved: tuple[tuple[int, int], Path] | None = None  # (incarnation, version) of the last checkpoint
+        # (incarnation, version) of the last checkpoint, and where it is
+        self._saved: tuple[tuple[int, int], Path | BucketPath] | None = None
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters: name to tensor."""
@@ -88,8 +90,8 @@ class Session:
         """Return the `Snapshot` of this moment, at one version over all parameter servers."""
         return self._snapshot() if self._last is None else self._last
 
-    def save(self, reason: str = "") -> Path | None:
-        """Write a checkpoint and return its path; None, with a warning, when the disk refuses: training goes on.
+    def save(self, reason: str = "") -> Path | BucketPath | None:
+        """Write a checkpoint and return its path; None, with a warning, when disk or store refuse: training goes on.
 
         None too where there is no `checkpoint_dir`. A version that is saved already is not written again.
         """

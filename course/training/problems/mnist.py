@@ -61,6 +61,11 @@ class Digits:
     weights: str
     seed: int
 
+    @property
+    def batches_per_epoch(self) -> int:
+        """How many batches have as many images as there are to train on."""
+        return max(1, len(self.images) // self.batch_size)
+
     @cached_property
     def _inputs(self):
         return _inputs(self.images)  # float32 once, not at each batch
@@ -100,6 +105,10 @@ class Digits:
             right = (outputs.argmax(1) == self.test_labels).double().mean()
             return {"accuracy": right.item(), "loss": functional.cross_entropy(outputs, self.test_labels).item()}
 
+    def module(self, parameters: dict[str, torch.Tensor]) -> "Network":
+        """Return the network with these parameters as a module, to export; it shares their memory."""
+        return Network(parameters)
+
     def network(self, parameters: dict[str, torch.Tensor]) -> Callable[[numpy.ndarray], numpy.ndarray]:
         """Return the network as a function: from images, float32 `(n, 784)` from 0 to 1, to scores, float32 `(n, 10)`.
 
@@ -118,10 +127,38 @@ class Digits:
         return _inputs(self.test_images[chosen]).numpy(), list(range(_DIGITS))
 
 
+class Network(torch.nn.Module):
+    """The network with `parameters`, in two halves: from images to features, from features to scores."""
+
+    output: torch.Tensor
+    output_bias: torch.Tensor
+
+    def __init__(self, parameters: dict[str, torch.Tensor]):
+        super().__init__()
+        for name, value in parameters.items():
+            self.register_parameter(name, torch.nn.Parameter(value))
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        """Return the scores before the softmax, float32 `(n, 10)`, for images from 0 to 1, float32 `(n, 784)`."""
+        return self.classify(self.features(image))
+
+    def features(self, image: torch.Tensor) -> torch.Tensor:
+        """Return what the hidden layer makes of images: float32 `(n, hidden)`, from 0 to 1."""
+        return features(dict(self.named_parameters()), image)
+
+    def classify(self, features: torch.Tensor) -> torch.Tensor:
+        """Return the scores, float32 `(n, 10)`, for features, float32 `(n, hidden)`."""
+        return torch.addmm(self.output_bias, features, self.output)
+
+
+def features(parameters: dict[str, torch.Tensor], images: torch.Tensor) -> torch.Tensor:
+    """Return the hidden layer's output: float32 `(n, hidden)` for images `(n, 784)`."""
+    return torch.sigmoid(torch.addmm(parameters["hidden_bias"], images, parameters["hidden"]))
+
+
 def scores(parameters: dict[str, torch.Tensor], images: torch.Tensor) -> torch.Tensor:
     """Return the network's output before the softmax: float32 `(n, 10)` for images `(n, 784)`."""
-    hidden = torch.sigmoid(torch.addmm(parameters["hidden_bias"], images, parameters["hidden"]))
-    return torch.addmm(parameters["output_bias"], hidden, parameters["output"])
+    return torch.addmm(parameters["output_bias"], features(parameters, images), parameters["output"])
 
 
 def mnist(

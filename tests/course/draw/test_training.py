@@ -50,7 +50,7 @@ def test_the_command_names_what_is_wrong(arguments):
 
 def test_the_command_starts_everything_and_says_what_it_found():
     lines = []
-    report(lines.append, "linear", "async", workers=1, steps=600)
+    report(lines.append, problem="linear", mode="async", workers=1, steps=600)
     text = "\n".join(lines)
     assert "/job:ps/task:0, /job:worker/task:0" in text and "600 updates" in text and "0: 600" in text
     for name in ("slope", "intercept"):

@@ -160,6 +160,7 @@ def test_the_command_line_refuses_a_wrong_sample_count_in_one_sentence(samples):
     assert "whole number" in result.output and "Traceback" not in result.output
 
 
+@pytest.mark.long
 def test_a_process_without_numba_says_so_once_and_finds_the_same():
     program = """
 import sys

@@ -111,6 +111,7 @@ def test_trainings_that_no_cost_was_fitted_to_are_predicted():
     assert max(far) < 0.31
 
 
+@pytest.mark.long
 def test_the_prediction_is_lost_when_a_cost_is_wrong():
     document = json.loads(Path(course.scale.__file__).with_name("recorded.json").read_text())
     for family, cost in (("served", "message"), ("served", "byte"), ("reduced", "byte"), ("reduced", "wake")):

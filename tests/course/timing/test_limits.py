@@ -6,6 +6,7 @@ import pytest
 from course.timing import limit_kernels, peak_operations, peak_reading
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bits", [8, 64])
 def test_the_loop_of_additions_does_what_it_says(bits):
     number, lanes, rounds = np.dtype(f"uint{bits}").type, 4, 3

@@ -38,6 +38,7 @@ def interrupted(lab, data, secret, sandbox):
     return stand_in(lab, data, secret, sandbox)
 
 
+@pytest.mark.long
 def test_a_worker_that_dies_or_hangs_costs_its_own_mark_and_no_other(course, small, tmp_path, monkeypatch):
     monkeypatch.setenv("MARKED_BY", str(tmp_path / "marked-by"))
     for student, text in {"ada": "FULL", "bob": "EXIT", "cyd": "RAISE", "dan": "FULL", "eve": "HANG"}.items():

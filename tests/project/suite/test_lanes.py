@@ -48,6 +48,7 @@ def test_it(number):
 """
 
 
+@pytest.mark.long
 def test_a_process_that_dies_costs_one_test_and_the_run_ends(tmp_path):
     (tmp_path / "conftest.py").write_text(LANES)
     for number in range(4):

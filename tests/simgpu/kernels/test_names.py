@@ -37,6 +37,7 @@ def op(name):
     return getattr(getattr(torch.ops.aten, packet, None), overload or "default", None)
 
 
+@pytest.mark.long
 def test_every_method_is_named_as_torchs_generator_names_it():
     wrong, count = {}, 0
     for name, function in declared().items():

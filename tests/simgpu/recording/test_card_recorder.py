@@ -77,6 +77,7 @@ def test_the_card_of_a_simulated_device_says_so_and_is_taken_as_a_model(tmp_path
     assert model_for("card.json") == model_for(Path("card.json")) == card
 
 
+@pytest.mark.long
 def test_what_is_done_on_a_real_device_is_done_on_one_that_passes_for_real(tmp_path, monkeypatch):
     """The simulation denies itself here: host's clock, repeats, sizes and real numbers are a real device's."""
     for module in (card_recorder, stopwatch):

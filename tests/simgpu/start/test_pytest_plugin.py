@@ -86,6 +86,7 @@ def runs(suite):
     return dict(zip(words, json.loads(done.stdout), strict=True))
 
 
+@pytest.mark.long
 def test_a_suite_for_cuda_runs_and_each_test_begins_anew(runs):
     status, output = runs["with GPUs"]
     assert status == 0 and "5 passed" in output, output

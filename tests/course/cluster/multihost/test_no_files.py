@@ -13,6 +13,7 @@ resource = pytest.importorskip("resource", reason="Windows has no limit on open 
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits another process's files")
 
 
+@pytest.mark.long
 def test_a_scheduler_and_its_task_that_have_no_files_left_say_so_and_go_on_when_they_have(free_ports):
     port, other = [port for port in free_ports(9) if port < 60000][:2]
     hosts = [f"127.0.0.1:{port}", f"127.0.0.1:{other}"]

@@ -107,6 +107,7 @@ def test_a_task_stops_cleanly_whatever_it_is_doing(folder, members, free_ports, 
     assert "Traceback" not in member.text
 
 
+@pytest.mark.long
 def test_a_task_that_tries_to_join_again_stops_cleanly(folder, members, free_ports):
     write_spec(folder, free_ports)
     scheduler, worker = members.start("scheduler", 0, "--insecure"), members.start("worker", 0, "--insecure")

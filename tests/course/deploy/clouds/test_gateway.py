@@ -79,7 +79,9 @@ def test_a_gateways_cluster_trains_where_this_process_is_in_its_network_and_is_r
             cluster.spec  # noqa: B018
         with pytest.raises(RuntimeError, match="whoever runs it can show it"):
             cluster.log("/job:worker/task:0")
-    monkeypatch.setattr(deployer.GatewayDeployer, "route", staticmethod(lambda _: ("127.0.0.1", 9)))  # a network between
+    monkeypatch.setattr(
+        deployer.GatewayDeployer, "route", staticmethod(lambda _: ("127.0.0.1", 9))
+    )  # a network between
     monkeypatch.setattr(cloud_runtime, "PS_REACHED", 0.5)
     words = refused(gateway, ps=1)
     assert "/job:ps/task:0 listens at tls://" in words and "run this inside of that network" in words

@@ -1,10 +1,14 @@
 """Workers that Dask's own deployers name get tasks' names from their scheduler, and keep them."""
 
 import asyncio
+from types import SimpleNamespace
 
-from distributed import Scheduler, Worker
+import torch
+from distributed import LocalCluster, Scheduler, Worker
 
-from course.deploy.clouds.named_tasks import NamedTasks
+from course import log_placement
+from course.cluster.cluster import Cluster
+from course.deploy.clouds.named_tasks import NamedTasks, TaskParts
 
 PS, FIRST, SECOND = TASKS = ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
 
@@ -40,3 +44,14 @@ def test_one_worker_too_many_takes_the_place_of_the_next_that_leaves():
     *_, four, after = asyncio.run(names_of("a", "b", "c", "d", "-a"))
     assert four == {PS: "a", FIRST: "b", SECOND: "c", "d": "d"}
     assert after == {PS: "d", FIRST: "b", SECOND: "c"}
+
+
+def test_a_worker_of_dasks_own_places_and_logs_ops_as_a_task_does():
+    alone = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with LocalCluster(**alone) as workers, workers.get_client() as client, log_placement() as log:
+        client.register_plugin(TaskParts())
+        runtime = SimpleNamespace(watch=lambda client, work: lambda: None, thread=None, close=lambda: None)
+        cluster = Cluster(client, runtime)
+        cluster._closing.detach()  # nothing of it is to be closed but what closes itself here
+        assert cluster.executor.submit(torch.add, torch.ones(1), 1).result(timeout=20) == 2
+    assert [record.op for record in log][-1:] == ["aten::add"]

@@ -1,5 +1,6 @@
 """Training over the loss of parameter servers, and from one call to the next: lost is only what came after a save."""
 
+import logging
 import re
 import shutil
 from functools import partial
@@ -94,6 +95,30 @@ def test_after_the_loss_of_a_ps_each_update_is_in_the_parameters_once(cluster, t
     whats = [event.what for event in result.events]
     assert whats.index("ps lost") < whats.index("restored") < len(whats) - 1
     assert result.events == Diary.events and result.events[whats.index("restored")].step == result.restored_from
+
+
+@pytest.mark.parametrize("index_of_vectors", [1, 0])
+def test_each_parameter_is_kept_where_the_rule_says_and_the_result_and_the_log_say_so(
+    cluster, caplog, index_of_vectors
+):
+    def place(name, tensor):
+        return index_of_vectors if tensor.dim() == 1 else 1
+
+    with caplog.at_level(logging.INFO, "course.training"):
+        result = train(Count(), cluster, optimizer=COUNTING, total_steps=20, placement=place)
+    tasks = {"of": f"/job:ps/task:{index_of_vectors}", "all": "/job:ps/task:1", "shape": "/job:ps/task:1"}
+    assert result.placement == tasks and result.parameters["all"] == 20 == result.parameters["of"].sum()
+    line = ", ".join(f"{name} in {task}" for name, task in tasks.items())
+    assert any(record.getMessage().endswith(f"the parameters are kept so: {line}") for record in caplog.records)
+
+
+def test_by_default_the_result_says_which_server_keeps_what_and_a_wrong_rule_is_refused_before_anything(cluster):
+    result = train(Count(), cluster, optimizer=COUNTING, total_steps=2)
+    assert result.placement == {"of": "/job:ps/task:1", "all": "/job:ps/task:1", "shape": "/job:ps/task:0"}
+    with pytest.raises(ValueError, match=r"returned 2 for 'of'. Return the index of one of 2 ps tasks, 0 to 1"):
+        train(Count(), cluster, optimizer=COUNTING, placement=lambda name, tensor: 2)
+    with pytest.raises(ValueError, match=r"choose one of by_size, round_robin, or give a rule place\(name, tensor\)"):
+        train(Count(), cluster, optimizer=COUNTING, placement="alphabetical")
 
 
 def test_training_goes_on_from_a_checkpoint_bit_for_bit_on_another_number_of_ps(cluster, tmp_path):

@@ -248,6 +248,15 @@ def test_the_network_as_a_function_gives_the_scores_that_the_accuracy_is_counted
     assert set(answers(images).argmax(1)) == {3}
 
 
+def test_the_network_as_a_module_gives_those_scores_whole_and_by_its_halves():
+    digits = mnist()
+    images = digits.test_images.float().div(255)
+    module, wanted = digits.module(digits.initial()), digits.network(digits.initial())(images.numpy())
+    assert module.features(images).shape == (1000, 100)
+    for answer in (module(images), module.classify(module.features(images))):
+        numpy.testing.assert_allclose(answer.detach().numpy(), wanted, atol=1e-6)
+
+
 def test_one_of_each_digit_is_a_held_out_image_of_that_digit():
     digits = mnist()
     images, labels = digits.one_of_each()

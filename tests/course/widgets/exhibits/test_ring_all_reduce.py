@@ -22,6 +22,7 @@ def test_fewer_ranks_have_fewer_steps_and_pieces():
     assert RingAllReduce(ranks=3, step=4, follow=3).update(ranks=5).follow == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ranks", [2, 12])
 def test_the_fewest_and_the_most_ranks_can_be_drawn(ranks):
     assert f"{ranks} ranks" in RingAllReduce(ranks=ranks).static().alt

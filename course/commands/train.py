@@ -77,8 +77,8 @@ def report(
 ) -> None:
     """Train on a cluster and say in lines of text: what runs, how it gets on, how good its outcome is, speed.
 
-    `where`, `options`: a kind of `deploy`'s, and what is that kind's. `steps_to_validate`: updates between two lines with the parameters, None for none. `more`: as for `_training`.
-    Raises as `train` does.
+    `where`, `options`: a kind of `deploy`'s, and what is that kind's. `steps_to_validate`: updates between two lines
+    with the parameters, None for none. `more`: as for `_training`. Raises as `train` does.
     """
     from course.deploy import deploy
 

@@ -124,10 +124,11 @@ def _role_of(spec, job, index, *, device, simulated_gpus, checkpoint_dir, resume
     every, whose = more.pop("steps_to_validate"), more.pop("summaries_of")
     if whose == "all" and more["summaries"] is None:
         raise ValueError("--summaries-of all: say where, by --summaries DIR.")
+    own = os.path.join(more["summaries"], f"{job}_{index}") if whose == "all" else None
     training = _training(len(workers), checkpoint_dir is not None, **more)
     if job != "worker":
         training.optimizer([torch.zeros(1)])  # a first one imports a lot: now, not when the shards are waited for
-        return Role(spec, job, index, None), None
+        return Role(spec, job, index, None, own_summaries=own), None
     plan = TrainingPlan(training.task, training.optimizer, training.settings, servers, workers, checked_device(device))
     role = Role(
         spec,
@@ -139,7 +140,7 @@ def _role_of(spec, job, index, *, device, simulated_gpus, checkpoint_dir, resume
         resume=resume,
         simulated_gpus=(simulated_gpus, "H200") if simulated_gpus else None,
         parameters_every=every,
-        own_summaries=os.path.join(more["summaries"], f"worker_{index}") if whose == "all" else None,
+        own_summaries=own,
     )
     return role, training.lines
 

@@ -488,6 +488,7 @@ print(f"float64 takes {ratio:.1f} times as long as float32 at 1024 ({cpu.at(1024
 #
 # The classic script took a device and a size, and stopped with an error where the GPU was missing. This one says what
 # it can do instead. With `--simulate` it models a GPU, with `--trace` it shows what was recorded on another machine.
+# Like that script it also tells where each op of a product ran, and what the product's numbers add up to.
 
 # %% tags=["timing"]
 command = [sys.executable, "-m", "course", "matmul", "gpu", "1500"]

@@ -113,6 +113,15 @@ def test_what_follows_in_a_group_is_not_asked_after_one_that_hung(scripted):
     assert ("one", 1) not in [question for one in scripted.made for question in one.asked]
 
 
+@pytest.mark.parametrize("asks_on", [True, False])
+def test_after_a_wrong_answer_the_group_is_asked_on_for_a_shorter_counterexample_or_not(scripted, asks_on):
+    scripted.answers = {("one", 0): 7}
+    outcomes = asked("one", exercises=[replace(exercise("one"), asks_on=asks_on)])
+    questions = [number for _, number in scripted.made[0].asked]
+    assert questions == ([0, 1, 2, 3] if asks_on else [0, 2, 3])
+    assert problems(outcomes, "one") == ["one(0) gave 7; expected 0", None if asks_on else "not asked", None, None]
+
+
 def test_a_cell_that_hangs_is_left_out_and_named_by_its_first_line(scripted):
     found = asked("one", "\n  hang" + "x" * 99, "two")
     assert found.left_out == [f"the cell that begins with '  hang{'x' * 54}' was left out: no end"]

@@ -145,7 +145,7 @@ TRAIN = (
         default="chief",
         show_default=True,
         type=click.Choice(["chief", "all"]),
-        help="Of all: each worker writes its own losses too, in DIR/worker_0, ….",
+        help="all: each role writes an event file of its own too, in DIR/worker_0, DIR/ps_0, ….",
     ),
     click.option("--device", metavar="/gpu:0", help="What each worker computes on, of its own task; its CPU if none."),
     _GPUS,
@@ -158,7 +158,7 @@ TRAIN = (
 )
 TASK = (
     ROLE,
-    click.option("--job", "--job-name", help="The task's job, if there are several; `scheduler`: one of its own."),
+    click.option("--job", "--job-name", help="Its job, unless the spec has only one; `scheduler` runs one of its own."),
     INDEX,
     *HOSTS,
     JOB_HOSTS,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST = Path("notebooks", "00_start_here.ipynb")
-#: No news, no update check, no extension catalogue; the first page.
+#: No news, no update check, no extension catalogue, no commands in what a notebook shows; the first page.
 CONFIG = Path(__file__).resolve().parent / "lab_config"
 
 

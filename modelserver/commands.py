@@ -4,6 +4,7 @@ import logging
 import os
 import secrets
 import ssl
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any
 
 import click
 
+from modelserver.bucket import BucketPath, is_address, path_of
 from modelserver.deadlines import MODEL_ANSWERS
 from modelserver.signals import held_back
 
@@ -89,10 +91,12 @@ def run(
         from modelserver.front.server import Settings, serve
         from modelserver.versions.ownership import check_only_yours
 
-    folder = Path(directory)
-    if not folder.is_dir():
-        raise NotADirectoryError(f"{directory}: there is no such folder; export() makes it, with the first model in it")
-    check_only_yours(folder.resolve())
+    if not is_address(directory):
+        if not Path(directory).is_dir():
+            raise NotADirectoryError(
+                f"{directory}: there is no such folder; export() makes it, with the first model in it"
+            )
+        check_only_yours(Path(directory).resolve())
     if settings.get("simulated_gpus") and find_spec("simgpu") is None:
         raise ImportError("--simulated-gpus: simgpu is not installed here: python -m pip install simgpu")
     token = _token(token_file)
@@ -110,11 +114,25 @@ def run(
 
     def ready(port):
         shown = f"[{host}]" if ":" in host else host
-        say(f"serving {folder} at {'https' if tls else 'http'}://{shown}:{port}; Ctrl-C ends it")
+        say(f"serving {directory} at {'https' if tls else 'http'}://{shown}:{port}; Ctrl-C ends it")
         if token and token_is_made:
             say(f"header Authorization: Bearer {token}")
 
-    serve(folder, Settings(host=host, token=token, tls=tls, **settings), ready)
+    with _folder_of(directory, say) as folder:
+        serve(folder, Settings(host=host, token=token, tls=tls, **settings), ready)
+
+
+@contextmanager
+def _folder_of(directory, say):
+    """Give the folder to serve: `directory` itself, or one with copies of what is at that address."""
+    if not is_address(directory):
+        yield Path(directory)
+        return
+    from modelserver.versions.bucket_models import copied
+
+    say(f"models are code: whoever may write to {directory} can run any command here")
+    with tempfile.TemporaryDirectory(prefix="models-") as folder, copied(BucketPath(directory), Path(folder)):
+        yield Path(folder)
 
 
 def listed(directory: str, name: str, serve: str | None) -> Iterator[str]:
@@ -124,10 +142,12 @@ def listed(directory: str, name: str, serve: str | None) -> Iterator[str]:
 
     Raises ValueError for a model or version that isn't there.
     """
+    from modelserver.versions.bucket_models import fetched
     from modelserver.versions.pin import pin, pinned
+    from modelserver.versions.publish import model_folder
     from modelserver.versions.version import numbers, read_version
 
-    folder = Path(directory) / name
+    folder = path_of(directory) / name
     if not numbers(folder):
         raise ValueError(f"{folder}: there is no version of a model; name a folder of models, and one of them")
     if serve is not None:
@@ -135,7 +155,11 @@ def listed(directory: str, name: str, serve: str | None) -> Iterator[str]:
     held = pinned(folder)
     for number in numbers(folder):
         try:
-            version = read_version(folder / str(number))
+            if isinstance(folder, BucketPath):
+                with tempfile.TemporaryDirectory(prefix="models-") as here:
+                    version = read_version(fetched(folder / str(number), model_folder(here, name)))
+            else:
+                version = read_version(folder / str(number))
             about = f"torch {version.torch}" + (", labelled examples" if version.labelled else "")
             lines = [f"   {name}: {signature}" for name, signature in version.signatures.items()]
         except (ValueError, OSError) as error:

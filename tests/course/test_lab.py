@@ -106,6 +106,8 @@ def test_the_lab_opens_the_first_chapter_for_its_token_only_and_asks_no_other_ho
         assert settings["news"] == {"disabled": True}
         assert settings["extensionManager"]["name"] == "read-only"
         assert "@jupyterlab/apputils-extension:announcements" in settings["disabledExtensions"]
+        sanitizer = get(f"{server}/lab/api/settings/@jupyterlab/apputils-extension:sanitizer", token)[1]
+        assert json.loads(sanitizer)["schema"]["properties"]["allowCommandLinker"]["default"] is False
         assert json.loads(get(f"{server}/lab/api/update", token)[1]) == {"notification": None}
         assert json.loads(get(f"{server}/lab/api/news", token)[1]) == {"news": []}
         for name in ("00_start_here.ipynb", "99_from_a_stranger.ipynb"):

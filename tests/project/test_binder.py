@@ -26,6 +26,7 @@ CONDA_NAMES = {
     "matplotlib": {"matplotlib-base"},
     "dask": {"dask-core"},
     "fastjsonschema": {"python-fastjsonschema"},
+    "jupyter-server": {"jupyter_server"},
 }
 FIRST = "notebooks/00_start_here.ipynb"
 unix = pytest.mark.skipif(os.name == "nt", reason="Binder's scripts run under bash on Linux")
@@ -61,6 +62,13 @@ def test_conda_gets_the_same_ranges_as_pip(name):
     oldest = SpecifierSet(project["requires-python"])
     assert python == "=3.12" or SpecifierSet(python) & oldest == SpecifierSet(python)
     assert found == {"pip": ""}
+
+
+@pytest.mark.parametrize(("library", "unsafe"), [("jupyterlab", "4.6.3"), ("jupyter-server", "2.19.0")])
+def test_no_jupyter_is_installed_in_which_a_notebook_that_is_opened_can_run_scripts(library, unsafe):
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    (requirement,) = [one for one in map(Requirement, dependencies) if one.name == library]
+    assert unsafe not in requirement.specifier
 
 
 def test_conda_adds_the_course_itself_and_nothing_else_by_pip():

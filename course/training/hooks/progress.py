@@ -147,7 +147,8 @@ class SayParameters(Hook):
     def after_run(self, session: Session, step: Step) -> None:
         """Say them."""
         if step.values is not None:
-            self._say(parameters_in_words(*step.values, step.loss))
+            version, parameters = step.values
+            self._say(parameters_in_words(version, parameters, step.loss))
 
 
 def parameters_in_words(step: int, parameters: dict[str, torch.Tensor], loss: float) -> str:

@@ -174,6 +174,7 @@ def _training(
     optimizer: str | None = None,
     learning_rate: float | None = None,
     settings: str | None = None,
+    data: str | None = None,
     validate: int | None = None,
     summaries: str | None = None,
     save_model_secs: float | None = None,
@@ -181,11 +182,11 @@ def _training(
 ) -> _Training:
     """Return what the flags ask for, checked: ValueError for a wrong one. `saves`: whether there is a checkpoint_dir.
 
-    `problem`, `optimizer`, `learning_rate`, `settings`: as for `named_problem`. `steps` or `epochs`: how long.
+    `problem`, `optimizer`, `learning_rate`, `settings`, `data`: as for `named_problem`. `steps` or `epochs`: how long.
     `validate`: updates between two validations, `summaries`: a folder, `save_model_secs`: seconds between checkpoints;
     None for the usual. `more`: other fields of `TrainingSettings`.
     """
-    choice = named_problem(problem, settings)
+    choice = named_problem(problem, settings, data)
     made, task = choice.made(optimizer, learning_rate), choice.make()
     how = TrainingSettings(mode, workers, choice.steps if steps is None else steps, **more)
     epoch = None

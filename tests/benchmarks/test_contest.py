@@ -111,6 +111,13 @@ def test_numba_uses_no_vectors_wider_than_asked_for(places):
     assert result.entry("a").problem == ""
 
 
+def test_a_wrong_answer_within_a_turn_is_seen(places, monkeypatch):
+    monkeypatch.setattr(contest, "TURN", 0.5)
+    right = lambda contestant, answer: "" if answer == 1 else f"{answer} is not 1"  # noqa: E731
+    result, _ = hold(places, one("a", "lies", arguments={"after": 20}), rounds=1, right=right)
+    assert result.entry("a").problem == "wrong answer: 2 is not 1"
+
+
 def test_what_a_library_prints_is_no_answer(places):
     assert hold(places, one("a", "talks"))[0].entry("a").samples == (2, 2)
 

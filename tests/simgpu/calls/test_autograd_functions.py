@@ -58,8 +58,9 @@ def test_a_hook_gets_its_gradient_on_the_device():
     (x, _) = leaves(GPU)
     y = x * 2
     y.register_hook(lambda gradient: devices.append(gradient.device))
+    y.retain_grad()
     y.sgn().sum().backward()
-    assert devices == [GPU] and x.grad.device == GPU
+    assert devices == [GPU] and x.grad.device == y.grad.device == GPU
 
 
 def test_a_gradient_on_the_cpu_is_refused_in_cudas_words():
@@ -73,3 +74,10 @@ def test_a_gradient_on_the_cpu_is_refused_in_cudas_words():
         RuntimeError, match="WrongBackward returned an invalid gradient at index 1 - expected device cud"
     ):
         Wrong.apply(x, y)[0].sum().backward()
+
+
+def test_a_scalars_gradient_comes_home_whichever_op_read_it():
+    scalar = torch.tensor(2.0, requires_grad=True)
+    x = torch.ones(3, device=GPU, requires_grad=True)
+    ((scalar * 3) * x + torch.lerp(x, x * 2, scalar)).sum().backward()
+    assert (scalar.grad.device.type, scalar.grad.item()) == ("cpu", 9 + 3)

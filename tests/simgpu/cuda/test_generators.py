@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simgpu import simulated_gpus
-from simgpu.cuda.generators import DeviceGenerator, device_of
+from simgpu.cuda.generators import DeviceGenerator, Randomness, device_of
 
 
 @pytest.fixture
@@ -43,6 +43,12 @@ def test_what_is_no_generator_is_refused_by_torchs_own_type_error():
                 torch.bernoulli(x, generator=wrong)
             with pytest.raises(TypeError, match="generator"):
                 torch.rand(2, device="cuda", generator=wrong)
+
+
+def test_devices_start_from_the_cpus_seed():
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(11)
+        assert [generator.initial_seed() for generator in Randomness(3).defaults] == [11, 11, 11]
 
 
 def test_torch_manual_seed_seeds_every_device_and_each_draws_for_itself(gpus):

@@ -11,7 +11,7 @@ import install_pip
 from tests.slow.torches import __main__ as command
 from tests.slow.torches import environments, runs
 from tests.slow.torches.environments import NOTE, NotHad, environment, newest
-from tests.slow.torches.runs import Run, counted
+from tests.slow.torches.runs import Run, counted, lines
 
 TORCH, PYTEST = "torch[pyyaml]==2.11.*", "pytest>=8.3,<10"
 
@@ -141,6 +141,7 @@ def test_a_run_is_green_only_where_tests_passed_and_nothing_failed(tmp_path, cas
     assert (run.failed, run.passed) == (failed, passed)
     assert not counted(report, status, Run("2.11.*", wrong="the build")).passed or run.passed
     assert counted(report, status, Run("2.11.*", wrong="the build")).failed
+    assert all(f"  skipped, 1: {reason}" in lines(run) for reason in run.skips)
 
 
 @pytest.fixture

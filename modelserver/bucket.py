@@ -15,8 +15,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
-#: For a store to answer one call, its package's own repeats included; a large object has longer, by the next number.
-STORE_ANSWERS = 10.0
+from modelserver.deadlines import STORE_ANSWERS
+
 _BYTES_A_SECOND = 1 << 20  # a line that is slower counts as broken
 _EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfs", "abfss": "abfs", "az": "abfs"}
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.S)
@@ -124,6 +124,15 @@ class BucketPath:
         """Return the object's content as text."""
         return self.read_bytes().decode(encoding)
 
+    def contents(self) -> dict[str, bytes]:
+        """Return name to content of all objects directly below: of small ones, which are asked for at a time."""
+        paths = [path._address for path in self.iterdir()]
+        if not paths:
+            return {}
+        paths = [self._fs._strip_protocol(path) for path in paths]
+        contents = self._ask("_cat", nbytes=len(paths) * _BYTES_A_SECOND // 10, path=paths)
+        return {path.rpartition("/")[2]: bytes(data) for path, data in contents.items()}
+
     def open(self, mode: str = "rb") -> BinaryIO:
         """Return the object's content as a file of this machine, which is gone when it is closed; `mode`: "rb"."""
         file, name = tempfile.mkstemp(prefix="bucket-")
@@ -169,11 +178,13 @@ class BucketPath:
             if not missing_ok:
                 raise
 
-    def _ask(self, call: str, *args: Any, nbytes: int = 0, from_here: bool = False, **more: Any) -> Any:
+    def _ask(
+        self, call: str, *args: Any, nbytes: int = 0, from_here: bool = False, path: Any = None, **more: Any
+    ) -> Any:
         """Return what the file system's method `call` returns for this address; OSError for whatever goes wrong."""
         from fsspec.asyn import sync
 
-        seconds, path = STORE_ANSWERS + nbytes / _BYTES_A_SECOND, self._fs._strip_protocol(self._address)
+        seconds, path = STORE_ANSWERS + nbytes / _BYTES_A_SECOND, path or self._fs._strip_protocol(self._address)
         args = (*args, path) if from_here else (path, *args)
         try:
             return sync(self._fs.loop, getattr(self._fs, call), *args, timeout=seconds, **more)

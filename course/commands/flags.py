@@ -48,6 +48,7 @@ INDEX = click.option(
 )
 _GPUS = click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each task.")
 _SETTINGS = click.option("--settings", type=click.Choice(["tuned", "classic"]), help="For mnist; tuned by default.")
+_DATA = click.option("--data", metavar="FILE", help="For mnist: other digits, an .npz file here or at s3://…")
 _WORKERS = click.option(
     "--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes, here."
 )
@@ -79,6 +80,7 @@ TUNE = (
         "--problem", default="mnist", show_default=True, help="Or linear, linear-101, yours: MODULE:FUNCTION."
     ),
     _SETTINGS,
+    _DATA,
     click.option(
         "--space", multiple=True, metavar="NAME=…", help="LOW:HIGH, LOW:HIGH:log or A,B; again for the next name."
     ),
@@ -89,7 +91,7 @@ TUNE = (
     click.option("--search", default="tpe", show_default=True, type=click.Choice(["tpe", "random", "grid"])),
     click.option("--pruning/--no-pruning", default=True, show_default=True, help="Stop the worst trials early."),
     SEED,
-    click.option("--journal", metavar="FILE", help="Keep every change here, and go on from what is there."),
+    click.option("--journal", metavar="FILE", help="Keep every change here (or s3://…); go on from what is there."),
     _WORKERS,
 )
 TRAIN = (
@@ -98,6 +100,7 @@ TRAIN = (
         "--problem", default="linear", show_default=True, help="Or linear-101, mnist, yours: MODULE:FUNCTION."
     ),
     _SETTINGS,
+    _DATA,
     click.option("--mode", default="async", show_default=True, type=click.Choice(["async", "sync"])),
     click.option(
         "--steps", "--train-steps", type=click.IntRange(min=1), help="Updates, in all; the problem's own by default."
@@ -113,7 +116,9 @@ TRAIN = (
     SEED,
     click.option("--max-staleness", type=click.IntRange(min=0), help="async: drop gradients older than this, updates."),
     click.option("--aggregate", type=click.IntRange(min=1), help="sync: gradients in an update; the workers' number."),
-    click.option("--checkpoint-dir", "--output-dir", metavar="DIR", help="Save here, and go on from what is there."),
+    click.option(
+        "--checkpoint-dir", "--output-dir", metavar="DIR", help="Save here (or s3://…); go on from what is there."
+    ),
     click.option(
         "--save-model-secs",
         type=click.FloatRange(min=0, min_open=True),
@@ -140,7 +145,7 @@ TRAIN = (
         default="chief",
         show_default=True,
         type=click.Choice(["chief", "all"]),
-        help="Of all: each worker writes its own losses too, in DIR/worker_0, ….",
+        help="all: each role writes an event file of its own too, in DIR/worker_0, DIR/ps_0, ….",
     ),
     click.option("--device", metavar="/gpu:0", help="What each worker computes on, of its own task; its CPU if none."),
     _GPUS,
@@ -153,7 +158,7 @@ TRAIN = (
 )
 TASK = (
     ROLE,
-    click.option("--job", "--job-name", help="The task's job, if there are several; `scheduler`: one of its own."),
+    click.option("--job", "--job-name", help="Its job, unless the spec has only one; `scheduler` runs one of its own."),
     INDEX,
     *HOSTS,
     JOB_HOSTS,

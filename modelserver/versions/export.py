@@ -4,12 +4,16 @@ import errno
 import json
 import os
 import re
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy
 import torch
 
+from modelserver.bucket import BucketPath, is_address
+from modelserver.versions.bucket_models import uploaded
 from modelserver.versions.publish import model_folder, prune, publish, written_aside
 from modelserver.versions.traced import Example, traced
 from modelserver.versions.version import (
@@ -44,7 +48,7 @@ def export(
     record: Mapping[str, Any] | None = None,
     keep: int = 5,
 ) -> Version:
-    """Write `module` as the next version of the model `name` in `directory`, and return that `Version`.
+    """Write `module` as the next version of the model `name` in `directory`, or at that address; return the `Version`.
 
     `module`: a module, or what has one by its `module()`, as the result of the course's `train` has. `example`: what
     `forward` takes, on the CPU: a tensor `(rows, …)`, several in order, or by name. Only shapes, dtypes
@@ -58,14 +62,15 @@ def export(
     values that JSON has. `keep`: how many versions stay, the newest; one that is served or held at stays too.
 
     Each module is traced in `eval()` by `torch.export` with any number of rows, and is left as it was. The folder is
-    written aside and renamed: it is there whole, or not at all. Loading an exported program runs code that is in it:
+    written aside and renamed: it is there whole, or not at all; at a store's address (`s3://bucket/models`) the list of
+    its checksums comes last. Loading an exported program runs code that is in it:
     serve only what you or people you trust have exported. Raises ValueError, naming the argument, for a module that
     can't be exported so; OSError when it can't be written.
     """
     if keep < 1:
         raise ValueError(f"export(keep={keep}): give the number of versions that stay, 1 or more.")
-    modules = {DEFAULT_SIGNATURE: (module, example), **_checked_names(signatures or {})}
-    parts = {key: traced(*pair, tuple(outputs), scaling or {}) for key, pair in modules.items()}
+    modules: dict[str, tuple[Any, Example]] = {DEFAULT_SIGNATURE: (module, example), **_checked_names(signatures or {})}
+    parts = {key: traced(way, rows, tuple(outputs), scaling or {}) for key, (way, rows) in modules.items()}
     signature = parts[DEFAULT_SIGNATURE].signature
     inputs = {spec.name for part in parts.values() for spec in part.signature.inputs}
     if unknown := set(scaling or {}) - inputs:
@@ -74,10 +79,15 @@ def export(
     about["signatures"] = {key: part.signature.as_json() for key, part in parts.items() if key != DEFAULT_SIGNATURE}
     about["record"] = _record(record)
     arrays = None if labelled is None else _labelled(labelled, signature)
-    folder = model_folder(directory, name)
-    version = _written(folder, parts, about, arrays)
-    prune(folder, keep)
-    return read_version(version)
+    if not is_address(directory):
+        folder = model_folder(directory, name)
+        version = _written(folder, parts, about, arrays)
+        prune(folder, keep)
+        return read_version(version)
+    with tempfile.TemporaryDirectory(prefix="export-") as here:
+        written = read_version(_written(model_folder(here, name), parts, about, arrays))
+        target: Any = uploaded(written.folder, BucketPath(directory) / name, keep)
+        return replace(written, number=int(target.name), folder=target)
 
 
 def _written(folder, parts, about, labelled):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from modelserver.bucket import BucketPath
 from modelserver.versions.checksums import NAME, DamagedVersion, verified_files, verified_names
 from modelserver.versions.ownership import check_no_link, check_only_yours
 from modelserver.versions.signature import Signature
@@ -33,7 +34,8 @@ class Version:
 
     `signature`: the default one, `other_signatures`: the rest by name. `labels`: names of the places of its first
     output, () for none. `torch`: the release that exported it. `record`: how it was trained, values that JSON has.
-    `labelled`: whether it brings examples with the right answers.
+    `labelled`: whether it brings examples with the right answers. Of one that `export` wrote to a store's address,
+    `folder` is a `BucketPath`, whose text is the address.
     """
 
     model: str
@@ -55,7 +57,7 @@ class Version:
         return f"{self.model} version {self.number}"
 
 
-def numbers(folder: Path) -> list[int]:
+def numbers(folder: Path | BucketPath) -> list[int]:
     """Return the numbers of the versions in a model's `folder`, in order, complete ones or not; [] without a folder."""
     try:
         names = [path.name for path in folder.iterdir()]

@@ -585,6 +585,25 @@ LifePlayer(pattern="random", height=512, width=512, speed=60)
 #
 # </details>
 #
+# **Your turn.** `ipywidgets.interact` makes a control for each argument of a function of yours, and calls it whenever one
+# moves. This one counts who is left of a random board. Expect a slider, a text box and a line; with the rule `B36/S23`
+# there are more survivors than with Conway's. Then write another function, of a pattern or of a rule. (A page without a
+# kernel shows nothing here: run the cell.)
+
+
+# %% tags=["your-turn"]
+import ipywidgets
+
+
+@ipywidgets.interact(density=(0.05, 0.95, 0.05), rule="B3/S23")
+def survivors(density=0.35, rule="B3/S23"):
+    board = life.random_board(128, 128, density=density, generator=torch.Generator().manual_seed(3))
+    for _ in range(100):
+        board = life.step(board, rule)
+    print(f"{int(board.sum())} of {board.numel():,} cells live after 100 generations of {rule}")
+
+
+# %% [markdown]
 # ## Exercises
 #
 # Each has a `check`, which looks for the smallest board on which your answer is wrong.

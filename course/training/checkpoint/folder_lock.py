@@ -24,6 +24,7 @@ from modelserver.bucket import BucketPath, is_address, path_of
 
 _LOG = logging.getLogger(__name__)
 NAME = "training.lock"
+ARGUMENT = "train(checkpoint_dir"
 ENDED = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}  # its parent has not waited for it; it is being removed
 
 
@@ -53,12 +54,12 @@ class FolderLock(AbstractContextManager):
 
     `training`, `term`: in the classic form several processes may be chief one after the other; the one of a later
     term of the same training takes the folder over. Raises ValueError, at once, when the folder can't be written or
-    another training holds it; the file of a process that has ended is taken over.
+    another training holds it; the file of a process that has ended is taken over. `argument`: what errors call it.
     """
 
-    def __init__(self, folder: str | os.PathLike, training: str | None = None, term: int = 0):
+    def __init__(self, folder: str | os.PathLike, training: str | None = None, term: int = 0, argument: str = ARGUMENT):
         self.folder: Any = path_of(folder)  # a Path, a BucketPath in a BucketLock
-        self._path = self.folder / NAME
+        self._path, self._named = self.folder / NAME, f"{argument}={str(folder)!r})"
         me = psutil.Process()
         self._owner = Owner(socket.gethostname(), me.pid, me.create_time(), training or uuid.uuid4().hex, term)
         try:
@@ -66,7 +67,7 @@ class FolderLock(AbstractContextManager):
             self.acquire()
         except OSError as error:
             raise ValueError(
-                f"train(checkpoint_dir={str(folder)!r}): checkpoints can't be written there: {error}. "
+                f"{self._named}: nothing can be written there: {error}. "
                 "Name a folder of yours on a disk with space, or a bucket that you may write to."
             ) from error
 
@@ -106,8 +107,8 @@ class FolderLock(AbstractContextManager):
         newer = other and other.training == self._owner.training and other.term < self._owner.term
         if other is not None and not newer and not other.is_gone():
             raise ValueError(
-                f"train(checkpoint_dir={str(self.folder)!r}): process {other.pid} on {other.host} is training into "
-                f"this folder. Give each training its own, or end that one; if that is gone, remove {path}."
+                f"{self._named}: process {other.pid} on {other.host} is training into this folder. Give each "
+                f"training its own, or end that one; if that is gone, remove {path}."
             )
 
     def _remove_if_free(self, other):
@@ -178,9 +179,11 @@ class BucketLock(FolderLock):
         return self.folder / f"{NAME}-{number:06d}"
 
 
-def lock_of(folder: str | os.PathLike, training: str | None = None, term: int = 0) -> FolderLock:
+def lock_of(
+    folder: str | os.PathLike, training: str | None = None, term: int = 0, argument: str = ARGUMENT
+) -> FolderLock:
     """Return a lock of `folder`, a folder of this machine or a store's address, taken; raises as `FolderLock` does."""
-    return (BucketLock if is_address(folder) else FolderLock)(folder, training, term)
+    return (BucketLock if is_address(folder) else FolderLock)(folder, training, term, argument)
 
 
 class LockedCheckpoints(Checkpoints):

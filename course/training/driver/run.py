@@ -15,7 +15,8 @@ from course.training.checkpoint.folder_lock import LockedCheckpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
 from course.training.driver.worker_pool import WorkerPool
-from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
+from course.training.hooks.base import Hook, Session, begun, refuse
+from course.training.hooks.fetches import ask, orders, tell
 from course.training.hooks.progress import late_line
 from course.training.records import Deposed, NonFiniteError, ShardLeaves, ShardLost, Step, TrainingError, TrainingResult
 from course.training.server.driver_service import END_AWAITED
@@ -37,7 +38,9 @@ class Run:
         self, pool: WorkerPool, hooks: Sequence[Hook], checkpoints: LockedCheckpoints | None, start: Snapshot | None
     ):
         self._plan, self._pool, self._hooks, self._checkpoints = pool.plan, pool, hooks, checkpoints
-        self._history = History(pool.plan.problem.initial(), start)
+        parameters = pool.plan.problem.initial()
+        self._nbytes = sum(value.nbytes for value in parameters.values())
+        self._history = History(parameters, start)
         self._session = self._new_session()
         self._start, self._opened, self._incarnation = start, 0, -1
         self._furthest, self._fruitless = -1, 0
@@ -67,6 +70,7 @@ class Run:
                 "the newest checkpoint, where a checkpoint_dir is given."
             )
         with self._pool.shards_opened(ps, settings, number, self._start) as client, self._history.of(client):
+            client.order_copies(orders(self._hooks), self._nbytes)
             self._incarnation = client.addresses.incarnation
             placement = ", ".join(f"{name} in {task}" for name, task in client.addresses.placement.items())
             _LOG.info("incarnation %d: the parameters are kept so: %s", self._incarnation, placement)
@@ -141,7 +145,7 @@ class Run:
     def _go_on_from(self, snapshot):
         self._start = snapshot
         self._history.roll_back(snapshot.version if snapshot else 0)
-        self._session.step = self._history.version
+        self._session.go_back(self._history.version)
 
     def _newest(self):
         """Return the newest checkpoint of this training, None where it has none; those of others don't count."""
@@ -167,6 +171,7 @@ class Run:
             plan.settings.limit,
             self._history.parameters,
             self._history.snapshot,
+            self._history.snapshot_of,
             problem=plan.problem,
             cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
@@ -190,8 +195,7 @@ class Run:
             for step, worker, version, _, arrived, applied in self._history.records.tolist()
         ]
         events = [(zero + event.seconds, event.what, event.task, event.reason) for event in self._session.events]
-        nbytes = sum(value.nbytes for value in plan.problem.initial().values())
-        return TrainingNotes(plan.ps, plan.workers, zero, nbytes, updates, events)
+        return TrainingNotes(plan.ps, plan.workers, zero, self._nbytes, updates, events)
 
     def _result(self, status, parameters, placement):
         by_worker = ("dropped", "lost", "sent", "acknowledged", "applied")
@@ -221,7 +225,7 @@ def _follow(client, session, history, pool, line):
     while True:
         pool.check()
         line.look(history.version, session.limit)
-        history.read(0.0 if session.hooks else END_AWAITED)
+        history.read(0.0 if session.hooks else END_AWAITED, session.step)
         events, rows = history.new()
         for seconds, kind, worker, step, reason in events:
             session.happened(kind, workers[worker], step, reason, seconds)

@@ -66,18 +66,27 @@ class ShardClient:
         if len(self._channels) > 1:
             self._ask(0, "LINK", payload=self.addresses.endpoints[1:])
 
-    def poll(self, since: int, events: int = 0, wait: float = 0.0) -> tuple[dict[str, Any], numpy.ndarray]:
+    def order_copies(self, orders: Sequence[tuple[int, bool]], nbytes: int) -> None:
+        """Have the shards keep copies for `snapshot_of`, from the next version on. Raises ShardLost.
+
+        `orders`: each (every so many-th version, whether with the optimiser's state). `nbytes`: of all parameters.
+        """
+        self._ask(0, "ORDR", payload=[orders, nbytes])
+
+    def poll(
+        self, since: int, events: int = 0, wait: float = 0.0, told: int = 0
+    ) -> tuple[dict[str, Any], numpy.ndarray]:
         """Return (status, records from number `since` on): a dict, and an array of `RECORD`.
 
         `events`: the number of the first of `status["events"]` wanted. `wait`: seconds until the answer, which
-        comes at once where training has ended. Raises ShardLost.
+        comes at once where training has ended. `told`: copies up to this version are not needed. Raises ShardLost.
         """
         with held_back():
             if time.monotonic() - self._followers_polled > FOLLOWERS_POLLED_EVERY:
                 self._followers_polled = time.monotonic()
                 for number in range(1, len(self._channels)):
                     self._poll_shard(number)
-            return self._poll_shard(0, since, events, wait)
+            return self._poll_shard(0, since, events, wait, told)
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters, all of one version: name to tensor. Raises ShardLost."""
@@ -85,9 +94,20 @@ class ShardClient:
 
     def snapshot(self, full: bool = True) -> Snapshot:
         """Return the `Snapshot` of this moment, all of one version; not `full`: parameters alone. Raises ShardLost."""
+        snapshot = self._cut("SNAP", int(full))
+        assert snapshot is not None  # of this moment there always is one
+        return snapshot
+
+    def snapshot_of(self, version: int) -> Snapshot | None:
+        """Return the `Snapshot` of a version that was ordered, once; None where it wasn't kept. Raises ShardLost."""
+        return self._cut("KEPT", version)
+
+    def _cut(self, kind, number):
         with held_back():
-            first = self._ask(0, "SNAP", int(full))
-            others = [self._ask(number, "TAKE", first.number) for number in range(1, len(self._channels))]
+            first = self._ask(0, kind, number)
+            if not first.payload:
+                return None
+            others = [self._ask(shard, "TAKE", first.number) for shard in range(1, len(self._channels))]
         parts = [Snapshot.from_bytes(part.payload) for part in (first, *others)]
         return Snapshot.merge(parts, self.addresses.parameters or None)
 
@@ -109,8 +129,8 @@ class ShardClient:
         for channel in self._channels:
             channel.close()
 
-    def _poll_shard(self, number, since=0, events=0, wait=0.0):
-        status = self._ask(number, "POLL", since, events, wait=wait).text()
+    def _poll_shard(self, number, since=0, events=0, wait=0.0, told=0):
+        status = self._ask(number, "POLL", since, events, told, wait).text()
         with self._answers(number):
             rows = self._channels[number].receive()
         ended = status["ended"]

@@ -10,7 +10,7 @@ from course.training.driver.run import Run
 from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.driver.worker_pool import WorkerPool, warm_up, worker_devices
 from course.training.hooks.base import Hook
-from course.training.hooks.every import with_saving
+from course.training.hooks.every import check_validation, with_saving
 from course.training.problems.problem import MakeOptimizer, Problem
 from course.training.records import PlacementRule, Route, TrainingResult, TrainingSettings
 from course.training.server.store import ParameterServer
@@ -66,6 +66,7 @@ def train(
     gradient is not finite and no hook asks to stop; ValueError for wrong arguments, and for a checkpoint of another
     model or optimiser, before anything starts.
     """
+    check_validation(problem, hooks)
     ps, chosen = participants(cluster.tasks, workers)
     device = checked_device(device)
     warming = warm_up(cluster, ps)
@@ -74,7 +75,7 @@ def train(
     devices = worker_devices(cluster, plan)
     for future in warming:
         future.release()
-    return train_with(WorkerPool(cluster, plan, devices), hooks, checkpoint_dir, keep, resume)
+    return train_with(WorkerPool(cluster, plan, devices, cluster.route), hooks, checkpoint_dir, keep, resume)
 
 
 def train_with(

@@ -139,6 +139,7 @@ class SayParameters(Hook):
 
     def __init__(self, say: Callable[[str], None], every: int):
         self._say, self._every = say, every
+        self.copies_every = every
 
     def before_run(self, session: Session) -> Fetches | None:
         """Ask for the parameters of a step whose number is a multiple."""
@@ -147,7 +148,8 @@ class SayParameters(Hook):
     def after_run(self, session: Session, step: Step) -> None:
         """Say them."""
         if step.values is not None:
-            self._say(parameters_in_words(*step.values, step.loss))
+            version, parameters = step.values
+            self._say(parameters_in_words(version, parameters, step.loss))
 
 
 def parameters_in_words(step: int, parameters: dict[str, torch.Tensor], loss: float) -> str:

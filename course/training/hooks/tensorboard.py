@@ -18,7 +18,7 @@ class WriteSummaries(Hook):
     """Write event files into `folder`; look at them with `tensorboard --logdir folder`.
 
     - Every `every` updates: mean loss and mean staleness of each worker since the last time, and updates a second.
-    - Every `histograms` updates (None: never): a histogram of each parameter; of a single number, its value.
+    - Every `histograms` updates, exactly (None: never): a histogram of each parameter; of a single number, its value.
     - What `Validate` finds, when it does; training's events and its settings as text.
     - With `graph`, once: the loss as a graph of operations, from the parameters and a first batch. It must be a tensor
       or a tuple of tensors; where the loss can't be traced, the text "graph" says why.
@@ -34,6 +34,7 @@ class WriteSummaries(Hook):
                 "histograms=None for none."
             )
         self.folder, self.every, self.histograms, self.graph = folder, every, histograms, graph
+        self.copies_every = histograms
         self._file = EventFile(folder)
         self._collected: dict[int, list[Step]] = {}  # by worker
         self._written = self._drawn = 0
@@ -45,7 +46,7 @@ class WriteSummaries(Hook):
         settings = {"problem": shown(session.problem), **session.settings}
         rows = "\n".join(f"| {name} | {str(value).replace('|', ' ')} |" for name, value in settings.items())
         self._file.add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
-        if self.graph:
+        if self.graph and session.problem is not None:
             self._file.add_graph(session.problem)
 
     def after_run(self, session: Session, step: Step) -> None:
@@ -57,7 +58,7 @@ class WriteSummaries(Hook):
             self._write_scalars(step.step)
         if self.histograms and step.step // self.histograms > self._drawn:
             self._drawn = step.step // self.histograms
-            self._write_parameters(session)
+            self._write_parameters(session.snapshot_of(step.step))
 
     def validated(self, session: Session, step: int, values: dict[str, float]) -> None:
         """Write what a validation has found."""
@@ -74,7 +75,7 @@ class WriteSummaries(Hook):
     def finished(self, session: Session) -> None:
         """Write the last parameters."""
         if self.histograms:
-            self._write_parameters(session)
+            self._write_parameters(session.snapshot())
 
     def end(self, session: Session) -> None:
         """Close the file."""
@@ -94,9 +95,8 @@ class WriteSummaries(Hook):
             self._file.add("scalar", "steps_per_second", self._rate.rate, at_step)
         self._collected.clear()
 
-    def _write_parameters(self, session):
-        snapshot = session.snapshot()
-        for name, value in snapshot.parameters.items():
+    def _write_parameters(self, snapshot):
+        for name, value in snapshot.parameters.items() if snapshot else ():
             if value.numel() == 1:
                 self._file.add("scalar", f"parameters/{name}", value.item(), snapshot.version)
             elif value.numel() and value.isfinite().all():  # no histogram has a place for NaN

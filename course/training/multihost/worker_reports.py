@@ -1,9 +1,9 @@
-"""What a worker's role says and writes of its own gradients, beside what the chief does for all."""
+"""What a role says and writes of its own, a worker of its gradients, beside what the chief does for all."""
 
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from course.training.hooks.progress import parameters_in_words
 from course.training.hooks.tensorboard import EventFile
@@ -59,3 +59,21 @@ class OwnSummaries:
 
     def _begin(self):
         self._losses, self._since = [], time.monotonic()
+
+
+class OwnLines:
+    """Says each line to `say`, and writes it as a text into an event file in `folder`: what a ps has to tell."""
+
+    def __init__(self, say: Callable[..., object], folder: str | os.PathLike):
+        self._say, self._file, self._count = say, EventFile(folder), 0
+        self._file.open(purge_step=0)
+
+    def __call__(self, line: str, **settings: Any) -> None:
+        """Say it, with the `settings` that `print` takes, and write it."""
+        self._say(line, **settings)
+        self._count += 1
+        self._file.add("text", "lines", line, self._count)
+
+    def close(self) -> None:
+        """Flush and close the file."""
+        self._file.close()

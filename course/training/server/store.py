@@ -1,6 +1,7 @@
 """The parameter server's state: named parameters, an optimiser, and a version that counts the updates."""
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -91,6 +92,16 @@ class ParameterServer:
                 for name, parameter in self._parameters.items():
                     into[name].copy_(parameter)
         return Pulled(self._version, into)
+
+    def copied(self) -> Callable[[], Pulled]:
+        """Copy the parameters; return what gives the copies as `pull` does: to name them takes longer than to copy."""
+        version, ours = self._version, self._parameters
+        if not isinstance(ours, Tensors) or ours.flat is None:
+            pulled = self.pull()
+            return lambda: pulled
+        self._check_whole()
+        flat = ours.flat.clone()
+        return lambda: Pulled(version, dict(ours.layout.parts(flat)))
 
     def push(self, gradients: dict[str, torch.Tensor], version: int) -> int:
         """Apply one update with gradients computed at `version`; return the staleness: updates since that version.

@@ -5,7 +5,6 @@ import copy
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from simgpu import simulated_gpus
 
@@ -64,10 +63,3 @@ def test_an_optimisers_state_lies_where_its_parameter_does_and_what_it_counts_on
     on_the_cpu = {"step", "mu_product"} if name != "ASGD" else set()
     state = {key: value.device for key, value in optimiser.state[weight].items() if isinstance(value, torch.Tensor)}
     assert state == {key: torch.device("cpu") if key in on_the_cpu else GPU for key in state} != {}
-
-
-def test_losses_and_indices_stay_on_the_device():
-    scores, wanted = torch.randn(4, 3, device=GPU), torch.tensor([0, 1, 2, 0], device=GPU)
-    for loss in (F.cross_entropy(scores, wanted), F.nll_loss(scores, wanted), F.huber_loss(scores, scores)):
-        assert loss.device == GPU
-    assert {t.device for t in (*scores.topk(2), torch.nonzero(scores > 0), torch.unique(wanted))} == {GPU}

@@ -169,7 +169,7 @@ def test_of_two_that_take_over_the_lock_of_an_ended_process_one_gets_it(store):
 
 def test_an_address_that_cannot_be_is_refused_before_anything_starts(store):
     store.refuse = full(error=FileNotFoundError(errno.ENOENT, "The specified bucket does not exist"))
-    with pytest.raises(ValueError, match="checkpoints can't be written there.*bucket does not exist.*a bucket that"):
+    with pytest.raises(ValueError, match="nothing can be written there.*bucket does not exist.*a bucket that"):
         lock_of(ADDRESS)
     with pytest.raises(ValueError, match="nowhere://x.*Give s3://"):
         Checkpoints("nowhere://x/y")

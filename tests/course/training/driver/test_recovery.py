@@ -12,8 +12,10 @@ from course import local_cluster
 from course.training import (
     Hook,
     NonFiniteError,
+    ParameterServer,
     SaveCheckpoint,
     TrainingError,
+    Validate,
     linear_regression,
     paced,
     train,
@@ -21,11 +23,13 @@ from course.training import (
 )
 from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarning
 from course.training.checkpoint.folder_lock import NAME, FolderLock
+from course.training.driver.in_process import gradient
 from course.training.driver.run import TRIES
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.driver.worker_pool import WorkerPool
 from course.training.records import ShardLost, TrainingSettings
+from course.training.server.store import Pulled
 from tests.helpers.cluster.at_step import At
 
 SGD = partial(torch.optim.SGD, lr=0.02)
@@ -178,7 +182,7 @@ def test_a_disk_that_fills_up_is_told_and_training_goes_on(cluster, tmp_path, mo
     assert result.parameters["all"] == 50 and [checkpoint.version for checkpoint in Checkpoints(tmp_path).all()] == [0]
 
 
-def test_a_hook_gets_what_it_asked_for_before_each_step_all_of_one_version(cluster):
+def test_a_hook_gets_what_it_asked_for_before_each_step_all_of_that_step(cluster):
     class Asking(Hook):
         seen: list = []
 
@@ -190,7 +194,58 @@ def test_a_hook_gets_what_it_asked_for_before_each_step_all_of_one_version(clust
 
     train(Count(), cluster, optimizer=COUNTING, total_steps=40, hooks=[Asking()])
     assert [step for step, _ in Asking.seen] == list(range(1, 41))
-    assert all(got["all"] == got["of"] == got["at"] >= step for step, got in Asking.seen)
+    assert all(got["all"] == got["of"] == got["at"] == step for step, got in Asking.seen)
+
+
+def replayed(result, seed=0):
+    """Return step -> parameters: the updates of an asynchronous training of PROBLEM made again, one after the other."""
+    store = ParameterServer(PROBLEM.initial(), MOMENTUM)
+    pulled = {0: store.pull()}
+    for step, worker, version in result.history[["step", "worker", "version"]].tolist():
+        before = Pulled(version, {name: value.clone() for name, value in pulled[version].parameters.items()})
+        store.push(gradient(PROBLEM, worker, before, seed).gradients, version)
+        pulled[step] = store.pull()
+    return {step: each.parameters for step, each in pulled.items()}
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+@pytest.mark.parametrize("ps", [1, 2])
+def test_fetches_checkpoints_and_validations_are_of_their_step_however_late_the_hooks_are(cluster, tmp_path, ps):
+    class Late(Hook):
+        """Lets training get far ahead, and fetches every 100th step."""
+
+        def __init__(self):
+            self.fetched = {}
+
+        def before_run(self, session):
+            return {"slope": "slope", "intercept": "intercept"} if (session.step + 1) % 100 == 0 else None
+
+        def after_run(self, session, step):
+            if step.values is not None:
+                self.fetched[step.step] = step.values
+            while step.step == 1 and session.snapshot().version < 350:
+                pass  # the deadline is the test's own
+
+    class Held(type(PROBLEM)):
+        def validate(self, parameters):
+            return {name: value.item() for name, value in parameters.items()}
+
+    late, validated = Late(), Validate(every=100)
+    hooks = [late, SaveCheckpoint(steps=100), validated]
+    held = Held(PROBLEM.x, PROBLEM.y, PROBLEM.slope, PROBLEM.intercept, PROBLEM.batch_size)
+    pool = WorkerPool(cluster, plan_of(cluster, held, MOMENTUM, 500, ps))
+    versions = replayed(train_with(pool, hooks, tmp_path, keep=9))
+    saved, steps = Checkpoints(tmp_path, keep=9), [100, 200, 300, 400, 500]
+    assert list(late.fetched) == [step for step, _ in validated.results] == steps
+    assert [checkpoint.version for checkpoint in saved.all()] == [0, *steps]
+    for step, (_, values) in zip(steps, validated.results, strict=True):
+        assert same(late.fetched[step], versions[step])
+        assert values == held.validate(versions[step])
+    for checkpoint in saved.all():
+        assert same(saved.load(checkpoint.path).parameters, versions[checkpoint.version])
 
 
 def test_a_folder_that_is_removed_in_mid_run_is_told_as_that_and_training_goes_on(cluster, tmp_path):

@@ -196,7 +196,7 @@ def mnist(
     if not held_out:
         train, test = _split(labels, data_seed)
         images, labels, *held_out = images[train], labels[train], images[test], labels[test]
-    return Digits(images, labels, *held_out, hidden, batch_size, weights, seed)
+    return Digits(images, labels, held_out[0], held_out[1], hidden, batch_size, weights, seed)
 
 
 mnist.CLASSIC, mnist.TUNED = CLASSIC, TUNED  # type: ignore[attr-defined]  # settings, beside what they are for

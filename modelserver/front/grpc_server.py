@@ -108,7 +108,8 @@ class GrpcServer:
 
     async def _call(self, method: str, messages: Any, context: Any) -> None:
         """Answer one call; `context` reads and writes bytes, as grpcio's handlers of streams do."""
-        began, loaded, status = time.perf_counter(), None, 200
+        loaded: Loaded | None = None
+        began, status = time.perf_counter(), 200
         request_id = f"{self._prefix}-{next(self._number):x}"
         context.set_trailing_metadata([("x-request-id", request_id)])
         try:
@@ -130,7 +131,7 @@ class GrpcServer:
             raise asyncio.CancelledError from None
         finally:
             seconds = time.perf_counter() - began
-            self._metrics.request_ends(loaded and loaded.version, status, seconds)
+            self._metrics.request_ends(loaded.version if loaded else None, status, seconds)
             log_request(f"{request_id} gRPC {method}", loaded, status, seconds)
 
     async def _read(self, context):

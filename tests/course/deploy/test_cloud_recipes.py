@@ -22,8 +22,8 @@ RECIPES, JOBS = (
     PAGE.partition(f"## {name}\n")[2].partition("\n## ")[0]
     for name in ("Machines of a cloud over SSH", "A job from a file")
 )
-#: A command of a cloud's -> those of its options that the page may say, from the references that the clouds publish:
-#: cloud.google.com/sdk/gcloud/reference, docs.aws.amazon.com/cli/latest/reference, learn.microsoft.com/cli/azure.
+#: A command of a cloud's -> those of its options that the page may say: read in the source of gcloud 578.0.0 and of
+#: azure-cli, and in docs.aws.amazon.com/cli/latest/reference; `test_the_options_of_aws_…` compares AWS's with botocore.
 COMMANDS = {
     "gcloud auth login": "",
     "gcloud projects create": "--name",

@@ -78,7 +78,8 @@ class AwsDeployer(MachineDeployer):
             self.ami = self.wanted.ami or await _ubuntu(client)
             types = await client.describe_instance_types(InstanceTypes=[self.wanted.machine])
         if types["InstanceTypes"][0].get("GpuInfo"):
-            raise DeployError(f"machine={self.wanted.machine!r}: its GPU would be idle, for no driver is set up there")
+            idle = f"machine={self.wanted.machine!r}: its GPU would be idle, for no driver is set up there"
+            raise DeployError(f"{idle}. Make it by `aws ec2 run-instances`, and deploy('ssh'): docs/deploy.md says how")
 
     def leftover(self) -> dict[str, Any]:
         """Return the region and the mark."""

@@ -224,7 +224,10 @@ def test_a_machine_of_googles_that_ended_before_anyone_looked_is_noticed_at_once
 SAYS = {
     "aws": [
         ({"machine": "m6i.huge"}, "m6i.huge.*`aws ec2 describe-instance-types` has those of your region"),
-        ({"machine": "g4dn.xlarge"}, "machine='g4dn.xlarge'.*no driver is set up"),
+        (
+            {"machine": "g4dn.xlarge"},
+            "machine='g4dn.xlarge'.*no driver is set up there. Make it by `aws ec2 run-instances`",
+        ),
         ({"region": "eu-centrel-1"}, "no region 'eu-centrel-1'. Did you mean eu-central-1"),
         ({"region": None}, "there is no region. Say region='eu-central-1'"),
         ({"subnet": "subnet-0123"}, "`aws ec2 describe-subnets` names yours"),

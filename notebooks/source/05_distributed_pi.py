@@ -198,7 +198,8 @@ def hits(x, y, power):
 def area(power=2.0, digits=4):
     x, y = np.random.default_rng(3).random((2, 10**digits))
     share = hits(x, y, power).mean()
-    print(f"{share:.4f} ± {sqrt(share * (1 - share) / 10**digits):.4f} of the square, by {10**digits:,} darts")
+    error = sqrt(share * (1 - share) / 10**digits)
+    print(f"{share:.4f} ± {error:.4f} of the square, by {10**digits:,} darts")
 
 
 # %% [markdown]

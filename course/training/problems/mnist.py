@@ -192,11 +192,13 @@ def mnist(
             f"mnist(hidden={hidden}, batch_size={batch_size}, weights={weights!r}): "
             'give hidden ≥ 1, batch_size ≥ 1, and weights="scaled" or "normal".'
         )
-    images, labels, *held_out = _read() if data is None else _from_file(data)
-    if not held_out:
+    parts = _read() if data is None else _from_file(data)
+    if len(parts) == 2:
+        images, labels = parts
         train, test = _split(labels, data_seed)
-        images, labels, *held_out = images[train], labels[train], images[test], labels[test]
-    return Digits(images, labels, *held_out, hidden, batch_size, weights, seed)
+        parts = images[train], labels[train], images[test], labels[test]
+    images, labels, test_images, test_labels = parts
+    return Digits(images, labels, test_images, test_labels, hidden, batch_size, weights, seed)
 
 
 mnist.CLASSIC, mnist.TUNED = CLASSIC, TUNED  # type: ignore[attr-defined]  # settings, beside what they are for

@@ -10,6 +10,7 @@ from course.commands.as_typed import AsTyped, with_role
 from course.commands.command_run import errors_as_messages, exit_code_of_interrupt, say
 from course.commands.deploy import deploy
 from course.commands.flags import TASK, TRAIN, flags
+from course.commands.job import job
 from course.commands.life import life
 from course.commands.matmul import matmul
 from course.commands.mean import mean
@@ -105,7 +106,7 @@ def train(**settings: Any) -> None:
         raise SystemExit(run(say, **with_role(settings)))
 
 
-for command in (life, pi, mean, matmul, tune, serve, versions, deploy):
+for command in (life, pi, mean, matmul, tune, serve, versions, deploy, job):
     main.add_command(command)
 
 

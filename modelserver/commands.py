@@ -38,6 +38,7 @@ def _errors_as_text() -> Iterator[None]:
 @click.argument("directory", type=click.Path(file_okay=False))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Another than loopback asks for a token, and TLS.")
 @click.option("--port", default=8500, show_default=True, type=click.IntRange(0, 65535), help="0: any free one.")
+@click.option("--grpc-port", type=click.IntRange(0, 65535), help="gRPC as well, at this port; 0: any free one.")
 @click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 256), help="Processes that compute.")
 @click.option("--device", default="cpu", show_default=True, help="What each worker computes on: cpu, /gpu:0, …")
 @click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each worker.")
@@ -54,6 +55,7 @@ def _errors_as_text() -> Iterator[None]:
 def serve(directory: str, **settings: Any) -> None:
     """Serve every model in DIRECTORY over HTTP, by the Open Inference Protocol v2; take up new versions as they appear.
 
+    With --grpc-port the protocol is spoken over gRPC too: the same models and queue, token and certificate.
     Ctrl-C, or SIGTERM, ends it when what is under way is answered.
     """
     with _errors_as_text():
@@ -112,9 +114,10 @@ def run(
         _check_certificate(Path(tls))
     _log_to_stderr(verbose)
 
-    def ready(port):
+    def ready(port, grpc_port):
         shown = f"[{host}]" if ":" in host else host
-        say(f"serving {directory} at {'https' if tls else 'http'}://{shown}:{port}; Ctrl-C ends it")
+        second = "" if grpc_port is None else f", by gRPC at {shown}:{grpc_port}"
+        say(f"serving {directory} at {'https' if tls else 'http'}://{shown}:{port}{second}; Ctrl-C ends it")
         if token and token_is_made:
             say(f"header Authorization: Bearer {token}")
 

@@ -32,6 +32,8 @@ REQUEST_COMES = 30.0
 CONNECTIONS_LOOKED_AT_EVERY = 1.0
 #: A connection without a request is kept open for so long.
 IDLE_CONNECTION = 60.0
+#: A connection of gRPC makes way for a new one after so long: otherwise one whose caller reads nothing would stay.
+GRPC_CONNECTION = 600.0
 #: A server that was told to end answers what is under way for so long.
 SERVER_DRAINS = 30.0
 #: For a server that a notebook starts to answer: its workers start, and load the versions.
@@ -54,6 +56,7 @@ ORDER = {
     "SERVER_DRAINS < LOCAL_SERVER_ENDS": "a server that is closed has drained before it is killed",
     "2 * MODEL_ANSWERS < CLIENT_ANSWER": "a caller whose request hangs two workers hears so, not only that it was late",
     "CONNECTIONS_LOOKED_AT_EVERY < REQUEST_COMES < IDLE_CONNECTION": "a slow caller is told so before it looks idle",
+    "IDLE_CONNECTION < GRPC_CONNECTION": "a connection is given up for its age only while it is in use",
     "CLIENT_ASKS_AGAIN < WORKER_STARTS_AGAIN < WORKER_STARTS_AGAIN_MOST < CLIENT_ANSWER": (
         "a client is still asking when a worker that failed once has come back"
     ),

@@ -10,6 +10,7 @@ from distributed import Client
 
 from course.cluster.chief_lease import LEASE_LASTS, Lease
 from course.cluster.executor import ClusterExecutor, OpenWork
+from course.cluster.routes import Routes
 from course.cluster.runtime import Runtime
 from course.cluster.spec import ClusterSpec
 from course.cluster.tape.recorder import Recorder
@@ -65,6 +66,11 @@ class Cluster:
         """Dask's client; raises RuntimeError once the cluster is closed. Keep the cluster as long as you use it."""
         self._work.check("cluster.client")
         return self._client
+
+    @property
+    def route(self) -> Routes | None:
+        """How this process reaches the addresses at which tasks listen, as `train` does; None: straight."""
+        return self._runtime.route
 
     @property
     def executor(self) -> ClusterExecutor:

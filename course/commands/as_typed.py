@@ -17,7 +17,7 @@ _INSTEAD = {
     "issync": "--mode=sync waits for all workers at each update; --mode=async, the usual, waits for none.",
     "num-gpus": "a worker computes on one GPU of its own: --device=/gpu:0, or leave it out for the CPU.",
     "batch-size": "a batch is the problem's own: --problem=MODULE:FUNCTION, which returns mnist(batch_size=128).",
-    "data-dir": "the digits come with the course; data of your own are read by --problem=MODULE:FUNCTION.",
+    "data-dir": "the digits come with the course; --data=FILE takes others, --problem=MODULE:FUNCTION reads any data.",
     "model-base-path": "write the folder alone: `serve /tmp/models` serves every model in it.",
     "model-name": "a model is called as its folder is: `serve /tmp/models` serves /tmp/models/mnist/1 as mnist.",
 }

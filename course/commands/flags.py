@@ -48,6 +48,7 @@ INDEX = click.option(
 )
 _GPUS = click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each task.")
 _SETTINGS = click.option("--settings", type=click.Choice(["tuned", "classic"]), help="For mnist; tuned by default.")
+_DATA = click.option("--data", metavar="FILE", help="For mnist: other digits, an .npz file here or at s3://…")
 _WORKERS = click.option(
     "--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes, here."
 )
@@ -79,6 +80,7 @@ TUNE = (
         "--problem", default="mnist", show_default=True, help="Or linear, linear-101, yours: MODULE:FUNCTION."
     ),
     _SETTINGS,
+    _DATA,
     click.option(
         "--space", multiple=True, metavar="NAME=…", help="LOW:HIGH, LOW:HIGH:log or A,B; again for the next name."
     ),
@@ -98,6 +100,7 @@ TRAIN = (
         "--problem", default="linear", show_default=True, help="Or linear-101, mnist, yours: MODULE:FUNCTION."
     ),
     _SETTINGS,
+    _DATA,
     click.option("--mode", default="async", show_default=True, type=click.Choice(["async", "sync"])),
     click.option(
         "--steps", "--train-steps", type=click.IntRange(min=1), help="Updates, in all; the problem's own by default."

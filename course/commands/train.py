@@ -1,9 +1,10 @@
 """`python -m course train`: everything on this machine by one command, or one role of a training that has many."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -47,7 +48,7 @@ def run(
             raise ValueError("--ps-hosts …: say which task this process is, as in --job-name worker --task-index 0")
         if routes or ports:
             raise ValueError("--route and --ports are for one role of many; alone, everything runs on this machine.")
-        report(say, workers=workers, ps=ps, **more)
+        report(say, workers=workers, ps=ps, options={"simulated_gpus": more.pop("simulated_gpus")}, **more)
         return 0
     from course.cluster.routes import Routes
     from course.commands.task import certificate_of, spec_of
@@ -65,7 +66,8 @@ def report(
     *,
     workers: int,
     ps: int = 1,
-    simulated_gpus: int = 0,
+    where: str = "local",
+    options: Mapping[str, Any] = MappingProxyType({}),
     device: str | None = None,
     checkpoint_dir: str | None = None,
     resume: bool = True,
@@ -73,12 +75,12 @@ def report(
     summaries_of: str = "chief",
     **more: Any,
 ) -> None:
-    """Train on a local cluster and say in lines of text: what runs, how it gets on, how good its outcome is, speed.
+    """Train on a cluster and say in lines of text: what runs, how it gets on, how good its outcome is, speed.
 
-    `steps_to_validate`: updates between two lines with the parameters, None for none. `more`: as for `_training`.
-    Raises as `train` does.
+    `where`, `options`: a kind of `deploy`'s, and what is that kind's. `steps_to_validate`: updates between two lines
+    with the parameters, None for none. `more`: as for `_training`. Raises as `train` does.
     """
-    from course.cluster import local_cluster
+    from course.deploy import deploy
 
     if summaries_of != "chief":
         raise ValueError("--summaries-of all is for roles; alone, --summaries DIR has the losses of every worker.")
@@ -88,7 +90,7 @@ def report(
     hooks += [SayParameters(say, steps_to_validate)] if steps_to_validate else []
     how = f"{training.optimizer.func.__name__.lower()} with learning rate {training.optimizer.keywords['lr']:g}"
     say(f"{shown(task)}: {settings.mode}, {how}, {settings.limit} updates")
-    with local_cluster(ps=ps, worker=workers, simulated_gpus=simulated_gpus) as cluster:
+    with deploy(where, ps=ps, worker=workers, **options) as cluster:
         say(f"running: {', '.join(cluster.tasks)}")
         result = train(
             task,
@@ -172,6 +174,7 @@ def _training(
     optimizer: str | None = None,
     learning_rate: float | None = None,
     settings: str | None = None,
+    data: str | None = None,
     validate: int | None = None,
     summaries: str | None = None,
     save_model_secs: float | None = None,
@@ -179,11 +182,11 @@ def _training(
 ) -> _Training:
     """Return what the flags ask for, checked: ValueError for a wrong one. `saves`: whether there is a checkpoint_dir.
 
-    `problem`, `optimizer`, `learning_rate`, `settings`: as for `named_problem`. `steps` or `epochs`: how long.
+    `problem`, `optimizer`, `learning_rate`, `settings`, `data`: as for `named_problem`. `steps` or `epochs`: how long.
     `validate`: updates between two validations, `summaries`: a folder, `save_model_secs`: seconds between checkpoints;
     None for the usual. `more`: other fields of `TrainingSettings`.
     """
-    choice = named_problem(problem, settings)
+    choice = named_problem(problem, settings, data)
     made, task = choice.made(optimizer, learning_rate), choice.make()
     how = TrainingSettings(mode, workers, choice.steps if steps is None else steps, **more)
     epoch = None

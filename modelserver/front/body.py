@@ -1,7 +1,8 @@
 """A request's body: read to its end, no longer than it may be, unpacked no further than that."""
 
 import zlib
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from typing import Any
 
 from modelserver.protocol.errors import Refused, wrong
@@ -52,6 +53,25 @@ class Bodies:
         packing = headers.get(b"content-encoding")
         return body if packing is None else _unpacked(body, packing.lower(), limit, headers)
 
+    @contextmanager
+    def reserved(self, size: int) -> Iterator[None]:
+        """Within the `with`, count `size` bytes: a body may come that is as long. Raises Refused, 429."""
+        self._check_room(size)
+        self.bytes += size
+        try:
+            yield
+        finally:
+            self.bytes -= size
+
+    def _check_room(self, size=0):
+        if self.bytes + size > self._limit:
+            raise Refused(
+                429,
+                f"requests of {self._limit} bytes in all are on their way in already. Send it again in a "
+                "second, faster, or in smaller parts.",
+                {"Retry-After": "1"},
+            )
+
     async def _rest(self, receive, headers, limit, body):
         """Return `body` with all that follows."""
         held = 0
@@ -61,13 +81,7 @@ class Bodies:
                 held = len(body)
                 if held > limit:
                     raise _too_large(limit, headers)
-                if self.bytes > self._limit:
-                    raise Refused(
-                        429,
-                        f"requests of {self._limit} bytes in all are on their way in already. Send it again in a "
-                        "second, faster, or in smaller parts.",
-                        {"Retry-After": "1"},
-                    )
+                self._check_room()
                 message = await receive()
                 body += message.get("body", b"")
                 if message["type"] == "http.disconnect":

@@ -12,9 +12,6 @@ from modelserver.protocol.numbers import array_of, finite
 from modelserver.versions.signature import Signature
 from modelserver.versions.version import DEFAULT_SIGNATURE
 
-#: The request's parameter by which a caller chooses a signature, named as in TensorFlow Serving.
-SIGNATURE_NAME = "signature_name"
-
 
 @dataclass(frozen=True)
 class InferRequest:
@@ -40,22 +37,28 @@ def read_request(
     status 400, with what is wrong and what is legal.
     """
     content, rest = _parts(body, header_size)
+    return checked_request(content, rest, signatures, largest)
+
+
+def checked_request(
+    content: dict[str, Any], rest: Any, signatures: Mapping[str, Signature], largest: int
+) -> InferRequest:
+    """Return the request that `content` is, as JSON has it; the bytes `rest` are the binary data of its inputs.
+
+    Raises Refused as `read_request` does.
+    """
     _check_keys(content, {"id", "parameters", "inputs", "outputs"}, "the request")
     caller = content.get("id", "")
     if type(caller) is not str or len(caller) > 200:
         raise wrong("id: give a text of at most 200 characters, or leave it out.")
-    parameters = _parameters(content, {"binary_data_output": bool, SIGNATURE_NAME: str}, "the request")
-    name, signature = chosen(signatures, parameters.get(SIGNATURE_NAME, DEFAULT_SIGNATURE))
+    parameters = _parameters(content, {"binary_data_output": bool, "signature_name": str}, "the request")
+    name = parameters.get("signature_name", DEFAULT_SIGNATURE)
+    if name not in signatures:
+        raise wrong(f"parameter signature_name: {name!r:.60}; this version has {', '.join(signatures)}.")
+    signature = signatures[name]
     inputs, rows = _inputs(content.get("inputs"), rest, signature, largest)
     outputs = _outputs(content.get("outputs"), bool(parameters.get("binary_data_output")), signature)
     return InferRequest(caller, rows, inputs, outputs, name)
-
-
-def chosen(signatures: Mapping[str, Signature], name: str) -> tuple[str, Signature]:
-    """Return (its name, the signature) that a request asks for; raises Refused where there is none of that name."""
-    if name not in signatures:
-        raise wrong(f"parameter {SIGNATURE_NAME}: {name!r:.60}; this version has {', '.join(signatures)}.")
-    return name, signatures[name]
 
 
 def _parts(body, header_size):

@@ -72,6 +72,11 @@ class Served:
         return [process for process in children if "modelserver.compute.worker" in " ".join(process.cmdline())]
 
     @property
+    def grpc(self):
+        """The address of its second port."""
+        return self.wait_for(r"by gRPC at (\S+);")[1]
+
+    @property
     def url(self):
         return f"http://127.0.0.1:{self.port}"
 

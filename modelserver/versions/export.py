@@ -69,8 +69,8 @@ def export(
     """
     if keep < 1:
         raise ValueError(f"export(keep={keep}): give the number of versions that stay, 1 or more.")
-    modules = {DEFAULT_SIGNATURE: (module, example), **_checked_names(signatures or {})}
-    parts = {key: traced(*pair, tuple(outputs), scaling or {}) for key, pair in modules.items()}
+    modules: dict[str, tuple[Any, Example]] = {DEFAULT_SIGNATURE: (module, example), **_checked_names(signatures or {})}
+    parts = {key: traced(way, rows, tuple(outputs), scaling or {}) for key, (way, rows) in modules.items()}
     signature = parts[DEFAULT_SIGNATURE].signature
     inputs = {spec.name for part in parts.values() for spec in part.signature.inputs}
     if unknown := set(scaling or {}) - inputs:

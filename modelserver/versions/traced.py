@@ -42,12 +42,12 @@ def traced(
     `example`, `outputs` and `scaling` are those of `export`. The module is left as it was. Raises ValueError, naming
     the argument, for one that can't be served.
     """
-    module = _as_module(module)
-    inputs = _by_argument(module, example)
-    was = {part: part.training for part in module.modules()}
-    module.eval()
+    whole = _as_module(module)
+    inputs = _by_argument(whole, example)
+    was = {part: part.training for part in whole.modules()}
+    whole.eval()
     try:
-        program, examples = _traced(module, inputs), _drawn(inputs, _EXAMPLE_ROWS)
+        program, examples = _traced(whole, inputs), _drawn(inputs, _EXAMPLE_ROWS)
         signature, answers = _answered(program, examples, outputs, scaling)
     finally:
         for part, training in was.items():

@@ -1,15 +1,25 @@
 """Checkpoints, journals and models in S3, as moto's server has it: a process of its own, which is frozen and ended."""
 
+import io
 import json
 import subprocess
 import sys
 import time
 from functools import partial
 
+import numpy
 import pytest
 import torch
 
-from course.training import Checkpoints, CheckpointWarning, Hook, SaveCheckpoint, linear_regression, train_in_turns
+from course.training import (
+    Checkpoints,
+    CheckpointWarning,
+    Hook,
+    SaveCheckpoint,
+    linear_regression,
+    mnist,
+    train_in_turns,
+)
 from course.tuning.study import opened_study
 from modelserver import Client, bucket, local_server
 from modelserver.tests.served import export_digits
@@ -32,12 +42,17 @@ def keys(s3):
 
 
 def test_a_training_saves_in_a_bucket_and_goes_on_from_it(s3):
-    address = f"{s3.address}/run"
-    command = [sys.executable, "-m", "course", "train", "--steps", "300", "--checkpoint-dir", address]
+    address, data, digits = f"{s3.address}/run", f"{s3.address}/data/digits.npz", io.BytesIO()
+    ours = mnist()
+    numpy.savez(digits, images=ours.test_images.numpy(), labels=ours.test_labels.numpy())
+    s3.client().put_object(Bucket=BUCKET, Key="data/digits.npz", Body=digits.getvalue())
+    command = [sys.executable, "-m", "course", "train", "--problem", "mnist", "--steps", "300"]
+    command += ["--data", data, "--checkpoint-dir", address]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert sorted(key.rpartition(".")[2] for key in keys(s3)) == ["json", "json", "pt", "pt"]
-    more = train_in_turns(linear_regression(), optimizer=SGD, total_steps=400, checkpoint_dir=address)
+    assert sorted(key.rpartition(".")[2] for key in keys(s3)) == ["json", "json", "npz", "pt", "pt"]
+    assert "on 200 digits" in done.stdout
+    more = train_in_turns(mnist(data=data), optimizer=SGD, total_steps=400, checkpoint_dir=address)
     assert more.restored_from == 300 and Checkpoints(address).latest().version == 400
     assert not [upload for upload in s3.client().list_multipart_uploads(Bucket=BUCKET).get("Uploads", ())]
 

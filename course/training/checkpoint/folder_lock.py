@@ -25,6 +25,8 @@ from modelserver.bucket import BucketPath, is_address, path_of
 _LOG = logging.getLogger(__name__)
 NAME = "training.lock"
 ARGUMENT = "train(checkpoint_dir"
+#: Owners of this process that closed their lock, whose object stays where the store was silent then.
+_CLOSED: set["Owner"] = set()
 ENDED = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}  # its parent has not waited for it; it is being removed
 
 
@@ -65,7 +67,9 @@ class FolderLock(AbstractContextManager):
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self.acquire()
+            _CLOSED.discard(self._owner)
         except OSError as error:
+            _CLOSED.add(self._owner)
             raise ValueError(
                 f"{self._named}: nothing can be written there: {error}. "
                 "Name a folder of yours on a disk with space, or a bucket that you may write to."
@@ -105,7 +109,7 @@ class FolderLock(AbstractContextManager):
     def _refuse(self, other, path):
         """Raise ValueError when the `Owner` in the lock's file `path`, None for none, may still be at work."""
         newer = other and other.training == self._owner.training and other.term < self._owner.term
-        if other is not None and not newer and not other.is_gone():
+        if other is not None and not newer and not other.is_gone() and other not in _CLOSED:
             raise ValueError(
                 f"{self._named}: process {other.pid} on {other.host} is training into this folder. Give each "
                 f"training its own, or end that one; if that is gone, remove {path}."
@@ -142,6 +146,7 @@ class BucketLock(FolderLock):
 
     def close(self) -> None:
         """Unlock the address, if this lock still holds it and the store answers. Idempotent."""
+        _CLOSED.add(self._owner)
         with suppress(OSError):
             number, owner = self._newest()
             if owner == self._owner:

@@ -130,8 +130,8 @@ class Run:
             newest = self._newest()
         except OSError as error:
             raise TrainingError(
-                f"{lost.task}, the parameter server, is lost: {lost.reason}. The checkpoints can't be read: {error}. "
-                "Call train again when they can: it goes on from the newest."
+                f"{lost.task}, the parameter server, is lost: {lost.reason.rstrip('.')}. The checkpoints can't be "
+                f"read: {error}. Call train again when they can: it goes on from the newest."
             ) from lost
         if newest is None and (self._history.version > 0 or self._pool.took_over):
             folder = self._checkpoints.folder

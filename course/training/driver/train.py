@@ -75,7 +75,7 @@ def train(
     devices = worker_devices(cluster, plan)
     for future in warming:
         future.release()
-    return train_with(WorkerPool(cluster, plan, devices), hooks, checkpoint_dir, keep, resume)
+    return train_with(WorkerPool(cluster, plan, devices, cluster.route), hooks, checkpoint_dir, keep, resume)
 
 
 def train_with(

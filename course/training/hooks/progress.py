@@ -139,6 +139,7 @@ class SayParameters(Hook):
 
     def __init__(self, say: Callable[[str], None], every: int):
         self._say, self._every = say, every
+        self.copies_every = every
 
     def before_run(self, session: Session) -> Fetches | None:
         """Ask for the parameters of a step whose number is a multiple."""

@@ -83,6 +83,37 @@ SENTENCES = [
     ("train --epochs=2 --steps=100", "give one of them"),
     ("serve --port=9000 --model_name=mnist --model_base_path=/tmp/mnist_model/", "`serve /tmp/models`"),
 ]
+#: Lines of other programs, by their beginnings: the page has a sentence on each.
+OTHERS = """
+sudo pip install tensorflow
+gcloud compute instances create template-instance
+gcloud compute images create template-image
+gcloud compute ssh template-instance
+./scripts/start-training.sh gs://${BUCKET}
+gsutil mb -c regional -l us-east1 gs://${BUCKET}
+gsutil cp /tmp/data/train.tfrecords gs://${BUCKET}/data/
+gcloud ml-engine jobs submit training ${JOB_NAME}
+gcloud ml-engine models create --regions us-central1 ${MODEL_NAME}
+gcloud ml-engine versions create
+gcloud ml-engine versions set-default --model ${MODEL_NAME} ${VERSION_NAME}
+gcloud ml-engine predict --model ${MODEL_NAME} --json-instances request.json
+az group create --name myResourceGroup --location eastus
+az storage share create --name batchaisample
+az storage file upload --share-name batchaisample
+az batchai cluster create -n nc6
+az batchai job create -c job.json
+az batchai job stream-file --job-name myjob
+az batchai job delete
+docker build --pull -t $USER/tensorflow-serving-devel
+docker run -it $USER/tensorflow-serving-devel
+./configure
+bazel test tensorflow_serving/...
+tensorflow_model_server --port=9000 --model_name=mnist --model_base_path=/tmp/mnist_model/
+tensorboard --logdir=/tmp/mnist/1
+chmod 400 key.pem
+ssh -i key.pem ubuntu@host
+jupyter notebook --ip=0.0.0.0 --no-browser
+""".strip().splitlines()
 
 
 @pytest.fixture(autouse=True)
@@ -131,6 +162,14 @@ def test_what_is_otherwise_here_gets_a_sentence(line, words):
 @pytest.mark.parametrize("theirs", sorted({theirs.split()[-1] for theirs, *_ in WORKS}))
 def test_the_page_says_what_to_type_for_each_of_their_programs(theirs):
     assert f"`python {theirs}" in PAGE or f"`python -m {theirs}" in PAGE
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_the_page_has_a_sentence_on_each_line_of_another_program(line):
+    rows = re.findall(r"^\| (`.+?) \| (.+) \|$", PAGE, re.M)
+    line = line.removeprefix("sudo ")
+    answers = [here for theirs, here in rows if any(map(line.startswith, theirs.split("`")[1::2]))]
+    assert len(answers) == 1 and answers[0].strip()
 
 
 def test_a_word_that_only_looks_like_a_flag_is_left_alone():

@@ -123,6 +123,19 @@ def test_a_silent_store_costs_one_deadline_a_save_and_is_told_as_that(store, mon
     assert not [path for path in objects() if "lock" in path]
 
 
+def test_a_lock_whose_store_was_silent_at_its_end_does_not_keep_this_process_out(store, monkeypatch):
+    monkeypatch.setattr(bucket, "STORE_ANSWERS", 0.2)
+    lock = lock_of(ADDRESS)
+    fall_silent()
+    lock.close()
+    store.silent.set()
+    store.silent = None
+    assert len(objects()) == 1, "its object is there still"
+    with lock_of(ADDRESS) as second:
+        assert second.holds() and not lock.holds()
+    assert objects() == []
+
+
 # --- one writer ------------------------------------------------------------------------------------------------------
 
 

@@ -28,9 +28,10 @@ from course.training.driver.run import TRIES
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.driver.worker_pool import WorkerPool
-from course.training.records import ShardLost, TrainingSettings
+from course.training.records import ShardLeaves, ShardLost, TrainingSettings
 from course.training.server.store import Pulled
 from tests.helpers.cluster.at_step import At
+from tests.helpers.stores.strict_store import full, strict_store
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 COUNTING = partial(torch.optim.SGD, lr=1.0)
@@ -307,6 +308,43 @@ def test_incarnations_without_progress_come_to_an_end_with_a_sentence(cluster, t
     with pytest.raises(TrainingError, match=rf"/job:ps/task:0.*{TRIES}th time in a row.*step 5.*{tmp_path.name}"):
         train_with(pool, checkpoint_dir=tmp_path)
     assert pool.count == TRIES + 1
+
+
+def test_a_ps_lost_while_the_store_is_lost_ends_the_training_and_the_same_call_goes_on(cluster):
+    with strict_store() as store:
+
+        def lose():
+            store.refuse = full()
+            raise ShardLost("/job:ps/task:0", "a test took it")
+
+        settings = {"optimizer": COUNTING, "checkpoint_dir": "strict://bucket/run"}
+        hooks = [At(5, lose), SaveCheckpoint(steps=3)]
+        with pytest.raises(
+            TrainingError, match=r"a test took it. The checkpoints can't be read: .*strict://bucket/run"
+        ):
+            train(Count(), cluster, total_steps=FOREVER, hooks=hooks, **settings)
+        store.refuse = None
+        result = train(Count(), cluster, total_steps=20, **settings)
+        assert result.restored_from == 3 and result.parameters["all"] == 20
+
+
+class Leaves(Hook):
+    """Has the store refuse, and a ps hand over what it has, as one does that is told to end."""
+
+    def __init__(self, store):
+        self.store, self.left = store, False
+
+    def after_run(self, session, step):
+        if not self.left:
+            self.store.refuse, self.left = full(), True
+            raise ShardLeaves("/job:ps/task:0", session.snapshot())
+
+
+def test_a_ps_that_hands_over_while_the_store_is_lost_costs_nothing_but_the_saves(cluster):
+    with strict_store() as store, pytest.warns(CheckpointWarning, match="STEP 20 IS NOT SAVED"):
+        settings = {"optimizer": COUNTING, "checkpoint_dir": "strict://bucket/run"}
+        result = train(Count(), cluster, total_steps=20, hooks=[Leaves(store)], **settings)
+    assert result.incarnations == 2 and result.parameters["all"] == 20
 
 
 def test_when_no_checkpoint_can_be_read_training_ends_and_says_so(cluster, tmp_path):

@@ -2,6 +2,7 @@
 
 from grader.lab.release import lab_folders
 from tests.helpers.submissions import LABS, Submission, attack
+from tests.labs.jobs import ELSEWHERE, TEARABLE
 
 NAMES = [folder.name for folder in lab_folders(LABS)]
 
@@ -187,6 +188,20 @@ def call(request, send, clock, sleep, deadline):
     )
 
 
+@attack("a watcher that leaves a note, and blinds whoever lists the folder in its Python", lab="lab08_serving")
+def blinding(notebook, host):
+    notebook.answer(
+        "newest",
+        """
+from pathlib import Path
+Path.rglob = Path.glob = Path.iterdir = lambda self, *_: iter(())
+def newest(directory, served):
+    with open(os.path.join(directory, "note"), "a") as file: file.write("x")
+    numbers = [int(name) for name in os.listdir(directory) if name.isdigit()]
+    return max(numbers, default=0)""",
+    )
+
+
 @attack("a server that is flooded until it has no more files", lab="lab08_serving", slow=True)
 def flooded(notebook, host):
     notebook.answer(
@@ -204,6 +219,19 @@ def call(request, send, clock, sleep, deadline):
     except OSError: pass
     return send(request, deadline - clock())""",
     )
+
+
+def _job(name, source, points):
+    def build(notebook, host):
+        notebook.answer("job", source)
+
+    gets = {"job": points} if points else {}
+    return Submission(f"a job with {name}", build, lab="lab09_beyond_one_machine", gets=gets, slow=True)
+
+
+#: What can be torn loses 0.3 of the points; what is kept elsewhere loses all.
+JOBS = [_job(name, source, 4.2) for name, source in TEARABLE.items()]
+JOBS += [_job(name, source, 0) for name, source in ELSEWHERE.items()]
 
 
 #: A job that finds the machine's address in a frame above, and asks it alone, with its state in memory.

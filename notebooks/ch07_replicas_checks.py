@@ -20,7 +20,8 @@ def _mean_of_all_rows(gradients, sizes):
 
 
 def _products():
-    for rows, inner, columns, parts in ((1, 1, 1, 1), (1, 2, 1, 2), (2, 4, 3, 2), (3, 5, 2, 2), (2, 7, 2, 3)):
+    small = ((1, 1, 1, 1), (1, 2, 1, 2), (1, 3, 1, 2), (1, 2, 2, 2), (2, 2, 1, 2), (1, 4, 1, 3))
+    for rows, inner, columns, parts in (*small, (2, 4, 3, 2), (3, 5, 2, 2), (2, 7, 2, 3)):
         yield whole_numbers(rows, inner, start=0), whole_numbers(inner, columns), parts
 
 

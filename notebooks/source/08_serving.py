@@ -230,7 +230,7 @@ print(httpx.get(f"{server.url}/v2/models/digits").json()["versions"])
 # %% [markdown]
 # One worker process computes; in front of it a process holds connections and a queue. A request is a line, some headers,
 # and a body of JSON. Its form is a public standard, the *Open Inference Protocol*, so callers need no code of this
-# course. Here is all of one, with any HTTP library:
+# course. (The standard has gRPC too, and so has the server: `--grpc-port`.) Here is all of one, with any HTTP library:
 
 # %% tags=["nbval-check-output"]
 address = f"{server.url}/v2/models/digits/infer"

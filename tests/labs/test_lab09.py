@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from course.checks import check
 from course.checks.discovery import load_part
 from course.checks.exercise import Observed
+from tests.labs.jobs import HONEST
 from tests.labs.solved import solved
 
 LAB = Path(__file__).parents[2] / "labs/lab09_beyond_one_machine"
@@ -161,6 +163,24 @@ def test_a_life_that_hangs_is_ended_with_its_process(monkeypatch):
         in_a_notebook(job, cases.life("killed", 1, 1, [], 1))
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
+
+
+def test_whole_numbers_of_numpy_and_a_job_that_ignores_its_children_are_right_in_a_notebook():
+    names = {}
+    exec(f"import json, os, signal\nimport numpy as np\n{HONEST['numbers of numpy, the end of a script']}", names)
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        case = cases.life("killed", 4, 2, [("kill", 3)], 1)
+        assert oracles.judge_job(case, in_a_notebook(names["job"], case)) is None
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_what_is_no_whole_number_is_told_as_what_it_is():
+    case = cases.life("killed", 1, 1, [], 1)
+    for value, words in ((1.5, "not 1.5, a float"), (True, "not True, a bool"), ([1], r"not \[1\], a list")):
+        with pytest.raises(RuntimeError, match=f"in life 1: TypeError: a whole number is asked for, {words}"):
+            in_a_notebook(lambda folder, steps, every, first, step, value=value: value, case)
 
 
 # ---- the checks ------------------------------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ WRONG = [
     ("highlife_step", lambda board: life.step(board, "B36/S23", wrap=False)),
     ("first_repeat", lambda board, limit: repeat(board, limit, later=1)),
     ("first_repeat", lambda board, limit: repeat(board, min(limit, 4))),
+    ("first_repeat", lambda board, limit: repeat(board, limit - 1)),
+    ("first_repeat", lambda board, limit: repeat(board, limit + 1)),
     ("first_repeat", lambda board, limit: (0, 1)),
     ("first_repeat", lambda board, limit: repeat(board, limit)[::-1]),
 ]
@@ -55,6 +57,12 @@ def test_the_right_number_passes_and_another_does_not():
     assert check(130, "diehard_generation")
     assert check(129, "diehard_generation").state == "wrong"
     assert check(None, "diehard_generation").state == "not yet"
+
+
+def test_no_counterexample_of_highlife_has_more_than_sixteen_cells():
+    for name, answer in WRONG:
+        if name == "highlife_step":
+            assert check(answer, name).message.count("0") + check(answer, name).message.count("1") <= 2 * 16 + 4
 
 
 def test_a_counterexample_is_small_and_says_what_was_expected():

@@ -9,12 +9,22 @@ from tests.notebooks.checked import noticed
 RIGHT = model_answers("04_mapreduce_mean", ClusterSpec=ClusterSpec)
 RENAMED = RIGHT.pop("renamed")
 fold = RIGHT["fold"]
+
+
+def merged(left, right):
+    for word, count in right.items():
+        left[word] = left.get(word, 0) + count
+    return left
+
+
 WRONG = [
     ("fold", lambda join, values: fold(lambda a, b: join(b, a), values[::-1])),  # from the right
     ("fold", lambda join, values: fold(join, values[:-1] or values)),  # forgets the last one
     ("merge_counts", lambda left, right: {**left, **right}),  # the right count replaces the left one
     ("merge_counts", lambda left, right: {w: left[w] + right[w] for w in left if w in right}),  # only words of both
     ("merge_counts", lambda left, right: left),
+    ("merge_counts", merged),
+    ("merge_counts", lambda left, right: dict(merged(left, right))),  # a new one, and the old one changed as well
     ("weighted_mean", lambda means, sizes: sum(means) / len(means)),
 ]
 

@@ -32,6 +32,8 @@ WRONG = [
     ("mean_inside", lambda begins, ends: (sum(ends) - sum(begins)) / len(ends)),  # the mean stay
     ("mean_inside", lambda begins, ends: len(ends) / max(ends)),  # the rate
     ("mean_inside", lambda begins, ends: mean_inside(begins, ends) * max(ends) / (max(ends) - min(begins) + 1)),
+    ("mean_inside", lambda begins, ends: mean_inside(begins, ends) * max(ends) / (max(ends) - min(begins))),
+    ("mean_inside", lambda begins, ends: mean_inside(begins, ends) * max(ends) / ends[-1]),
     (
         "mean_inside",
         lambda begins, ends: max(sum(b <= at < e for b, e in zip(begins, ends, strict=True)) for at in ends),

@@ -13,7 +13,7 @@ import torch
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.records import NonFiniteError, TrainingSettings, in_words
 from course.training.server.attendance import Attendance
-from course.training.server.ordered_copies import OrderedCopies, state_of
+from course.training.server.ordered_copies import Copy, OrderedCopies
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import Push, make_rule
 from course.training.server.store import ParameterServer
@@ -160,9 +160,9 @@ class Coordinator:
     def cut(self, full: bool = True) -> tuple[int, Snapshot]:
         """Return (number, `Snapshot`, not `full`: of parameters alone); other shards keep theirs of the same place."""
         with self.slots.changed:
-            cut, state = self._cut(full)
+            cut, copy = self._cut(full)
             self._order(cut=cut)
-            return self._cuts, state()
+            return copy.number, copy.snapshot()
 
     def order_copies(self, orders: Iterable[tuple[int, bool]], nbytes: int) -> None:
         """Keep a copy of each version that is ordered, from now on; arguments as for `OrderedCopies.order`."""
@@ -170,8 +170,8 @@ class Coordinator:
             self._copies.order(orders, nbytes)
             self.slots.changed.notify_all()
 
-    def take_copy(self, version: int) -> tuple[int, Snapshot] | None:
-        """Return what `cut` does, of a version that was ordered; None where no copy of it is kept."""
+    def take_copy(self, version: int) -> Copy | None:
+        """Return the copy of a version that was ordered, once; None where none is kept."""
         with self.slots.changed:
             self.slots.changed.notify_all()
             return self._copies.take(version)
@@ -217,7 +217,7 @@ class Coordinator:
         cut, full = None, self._copies.due(self.store.version) if used else None
         if full is not None:
             cut, copy = self._cut(full)
-            self._copies.keep(self.store.version, self._cuts, copy)
+            self._copies.keep(self.store.version, copy)
         if used and self.store.version >= self.settings.limit:
             self.slots.end("steps")  # before the answers: nobody is to compute another gradient
             self._note_end()
@@ -225,10 +225,10 @@ class Coordinator:
             self._order(used=_ids(used), dropped=_ids(dropped), cut=cut, ended=self.slots.ended)
 
     def _cut(self, full):
-        """Return (an `Entry`'s cut, what makes the `Snapshot` of the state as it is now)."""
+        """Return (an `Entry`'s cut, the `Copy` of the state as it is now)."""
         self._cuts += 1
-        state = state_of(self.store, full, self.incarnation, self.settings.seed, self._table.applied)
-        return (self._cuts, full, self._needed), state
+        which = self.incarnation, self.settings.seed, self._table.applied
+        return (self._cuts, full, self._needed), Copy(self._cuts, self.store, full, self._copies.room, *which)
 
     def _order(self, **entry):
         """Give a decision its place in the order: every other shard's log first, then the workers' answers."""

@@ -109,8 +109,9 @@ class DriverService:
             self._shard.order_copies(*frame.text())
             channel.send("OKAY")
         elif frame.kind == "KEPT":
-            number, state = self._shard.take_copy(frame.number) or (0, None)
-            channel.send("CUTS", number, payload=Pieces(state.as_pieces() if state else [b""]))
+            copy = self._shard.take_copy(frame.number)
+            pieces = copy.snapshot().as_pieces() if copy else [b""]
+            channel.send("CUTS", copy.number if copy else 0, payload=Pieces(pieces))
         elif frame.kind == "LINK":
             self._connect_followers(frame.text())
             channel.send("OKAY")

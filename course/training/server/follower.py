@@ -8,7 +8,7 @@ import torch
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.records import TrainingSettings
 from course.training.server.coordinator import optimizer_failed, refusal
-from course.training.server.ordered_copies import state_of
+from course.training.server.ordered_copies import Copy, OrderedCopies
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import mean_of
 from course.training.server.store import ParameterServer
@@ -27,7 +27,7 @@ class Follower:
         self.slots = ReplySlots(settings.workers)
         self.report: Callable[[PushId | dict[str, Any]], None] | None = None
         self._staged: dict[PushId, dict[str, torch.Tensor]] = {}
-        self._cuts: dict[int, Callable[[], Snapshot]] = {}  # by number, in rising order
+        self._copies = OrderedCopies()
 
     def admit(self, worker: int, session: str) -> None:
         """Raise ValueError for an unknown worker; whether its process was replaced, shard 0 knows."""
@@ -72,22 +72,24 @@ class Follower:
             self.slots.answer(entry, self.store)
             if entry.cut is not None:
                 number, full, oldest = entry.cut
-                while self._cuts and next(iter(self._cuts)) < oldest:
-                    del self._cuts[next(iter(self._cuts))]
-                self._cuts[number] = state_of(self.store, full, self.incarnation, self.settings.seed, {})
+                self._copies.release(oldest - 1)
+                which = self.incarnation, self.settings.seed, {}
+                self._copies.keep(number, Copy(number, self.store, full, self._copies.room, *which))
                 self.slots.changed.notify_all()
 
     def wait_for_cut(self, number: int, seconds: float) -> Snapshot:
         """Wait until the log has come to this cut, and return its `Snapshot`; TimeoutError after `seconds`."""
         with self.slots.changed:
-            if not self.slots.changed.wait_for(lambda: number in self._cuts, seconds):
+            if not self.slots.changed.wait_for(lambda: number in self._copies, seconds):
                 raise TimeoutError(f"cut {number} has not come after {seconds:.0f} s.")
-            return self._cuts.pop(number)()
+            copy = self._copies.take(number)
+        assert copy is not None  # the driver alone takes them
+        return copy.snapshot()
 
     def order_copies(self, orders: Iterable[tuple[int, bool]], nbytes: int) -> None:
         """Drop what was kept for other orders: what is to be kept, shard 0's log says."""
         with self.slots.changed:
-            self._cuts.clear()
+            self._copies.order([], nbytes)
 
     def leave(self, slot: ReplySlot, reason: str, silent: bool) -> None:
         """Free the slot and tell shard 0, which decides: its worker may wait there for a part that never came here."""

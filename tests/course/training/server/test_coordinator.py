@@ -250,7 +250,7 @@ def test_copies_are_numbered_and_hold_the_state_only_where_it_is_asked_for():
     (first, full), (second, bare) = shard.cut(), shard.cut(full=False)
     assert (first, second) == (1, 2) and [entry.cut for entry in link[-2:]] == [(1, True, 1), (2, False, 1)]
     assert (full.kind, full.incarnation, full.seed) == ("SGD", 3, 8) and list(full.applied) == ["s0"]
-    assert bare.kind == "" and ordered_copies.state_of(shard.store, True, 0, 0, {})().applied == {}
+    assert bare.kind == "" and ordered_copies.Copy(1, shard.store, True, [], 0, 0, {}).snapshot().applied == {}
 
 
 @pytest.fixture
@@ -288,13 +288,14 @@ def test_copies_are_kept_until_hooks_were_told_and_training_waits_for_these(ahea
     assert comes_to(shard, waits_at)
     worker.join(0.1)
     assert worker.is_alive() and shard.store.version == waits_at
-    number, first = shard.take_copy(3)
-    assert (number, first.version, first.parameters["w"].item(), first.kind) == (1, 3, 3.0, "")
+    copy = shard.take_copy(3)
+    first = copy.snapshot()
+    assert (copy.number, first.version, first.parameters["w"].item(), first.kind) == (1, 3, 3.0, "")
     assert shard.take_copy(3) is None and shard.take_copy(4) is None
     assert comes_to(shard, 9)
     shard.poll(0, told=10)
     assert shard.take_copy(6) is None and comes_to(shard, 15)
-    assert shard.take_copy(12)[1].kind == "SGD"
+    assert shard.take_copy(12).snapshot().kind == "SGD"
     shard.order_copies([], 0)  # the driver has gone
     assert comes_to(shard, 30) and shard.slots.ended["why"] == "steps"
     worker.join(30)
@@ -307,7 +308,7 @@ def test_who_waits_for_hooks_hears_of_the_end(ahead):
     assert comes_to(shard, 6)
     shard.end("stopped")
     worker.join(30)
-    assert not worker.is_alive() and shard.store.version == 6 and shard.take_copy(1)[1].version == 1
+    assert not worker.is_alive() and shard.store.version == 6 and shard.take_copy(1).snapshot().version == 1
 
 
 def test_no_copy_is_given_up_by_the_followers_while_the_driver_takes_its_parts():
@@ -316,7 +317,7 @@ def test_no_copy_is_given_up_by_the_followers_while_the_driver_takes_its_parts()
     slot = join(shard, 0)
     for sequence in (1, 2):
         push(shard, slot, sequence)
-    assert shard.take_copy(2)[0] == 2 and shard.cut()[0] == 3
+    assert shard.take_copy(2).number == 2 and shard.cut()[0] == 3
     assert shard._cut(False)[0] == (4, False, 1), "parts 2 and 3 are still with the followers"
     shard.poll(0, told=2)
     assert shard._cut(False)[0] == (5, False, 5)

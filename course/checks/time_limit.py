@@ -33,7 +33,8 @@ def time_limit(works: float, waits: float) -> Iterator[None]:
         return has_worked >= works or has_waited >= (BUSY_WAITS if has_worked >= BUSY_WORKS else waits)
 
     alarm = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
-    with _alarm(min(works, waits), over) if alarm else _watchdog(min(works, waits), over, threading.get_ident()):
+    first = min(works, waits, BUSY_WAITS)
+    with _alarm(first, over) if alarm else _watchdog(first, over, threading.get_ident()):
         yield
 
 

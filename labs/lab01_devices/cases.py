@@ -122,6 +122,7 @@ def placed_programs(draw):
         (line, "/gpu:0 /gpu:0 /gpu:1"),
         (square, "/cpu:0 /gpu:0 /gpu:0"),
         (twice, "/cpu:0 /gpu:0 /gpu:0 /gpu:0"),
+        (twice, "/cpu:0 /gpu:0 /cpu:0 /cpu:0"),
         (twice, "/cpu:0 /gpu:0 /gpu:1 /gpu:0"),
         (twice, "/gpu:0 /cpu:0 /cpu:0 /gpu:0"),
     ]

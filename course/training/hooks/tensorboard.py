@@ -12,6 +12,7 @@ from course.training.hooks.base import Hook, Session
 from course.training.hooks.progress import StepRate
 from course.training.problems.problem import Problem, batch_generator, shown
 from course.training.records import Event, Step, in_words
+from modelserver.bucket import is_address
 
 
 class WriteSummaries(Hook):
@@ -32,6 +33,10 @@ class WriteSummaries(Hook):
             raise ValueError(
                 f"WriteSummaries(every={every}, histograms={histograms}): give numbers of updates from 1 up, or "
                 "histograms=None for none."
+            )
+        if is_address(folder):
+            raise ValueError(
+                f"WriteSummaries({str(folder)!r}): events are appended, and a store can't. Name a folder here."
             )
         self.folder, self.every, self.histograms, self.graph = folder, every, histograms, graph
         self.copies_every = histograms

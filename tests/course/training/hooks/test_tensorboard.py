@@ -206,3 +206,8 @@ def test_a_disk_that_fills_up_is_a_warning_and_training_goes_on(tmp_path, monkey
 def test_tensorboard_is_imported_by_who_writes_summaries_only():
     code = "import sys, course.training; sys.exit('tensorboard' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=100).returncode == 0
+
+
+def test_an_address_in_a_store_is_refused_with_what_to_give_instead():
+    with pytest.raises(ValueError, match="can't. Name a folder here"):
+        WriteSummaries("s3://bucket/summaries")

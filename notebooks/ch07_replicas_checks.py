@@ -22,7 +22,7 @@ def _mean_of_all_rows(gradients, sizes):
 def _products():
     small = ((1, 1, 1, 1), (1, 2, 1, 2), (1, 3, 1, 2), (1, 2, 2, 2), (2, 2, 1, 2), (1, 4, 1, 3))
     for rows, inner, columns, parts in (*small, (2, 4, 3, 2), (3, 5, 2, 2), (2, 7, 2, 3)):
-        yield whole_numbers(rows, inner, start=0), whole_numbers(inner, columns), parts
+        yield whole_numbers(rows, inner, start=2), whole_numbers(inner, columns), parts
 
 
 def _outer_products(a, b, parts):

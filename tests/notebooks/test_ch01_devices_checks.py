@@ -1,5 +1,6 @@
 """Chapter 01's exercises: plausible wrong answers meet a counterexample."""
 
+from course.checks import check
 from tests.notebooks.checked import noticed
 
 
@@ -21,6 +22,10 @@ WRONG = [
     ("by_size", lambda op: "/gpu:0" if op.name == "matmul" else "/cpu:0"),  # every product
     ("by_size", lambda op: "/gpu:0" if op.inputs[0].numel() >= 10**6 else "/cpu:0"),  # fails without inputs
 ]
+
+
+def test_one_backward_op_is_enough_to_tell_that_they_count():
+    assert check(WRONG[3][1], "ran_on").message.count("OpRecord(") == 1
 
 
 test_a_plausible_wrong_answer_is_noticed = noticed(WRONG)

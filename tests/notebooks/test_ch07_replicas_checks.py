@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course import map_reduce
-from course.checks import same
+from course.checks import check, same
 from tests.notebooks.answers import model_answers
 from tests.notebooks.checked import noticed, oracle
 
@@ -66,6 +66,11 @@ WRONG = [
     ("ensemble", lambda parts, inputs, fit: torch.stack([fit(part)(inputs) for part in parts]).median(dim=0).values),
     ("ensemble", lambda parts, inputs, fit: [fit(part)(inputs) for part in parts]),
 ]
+
+
+def test_an_uneven_cut_is_told_by_one_row_of_three():
+    told = check(larger_parts_first, "partial_products").message
+    assert "partial_products([[-1.0, 2.0, -2.0]], [[-2.0], [1.0], [-3.0]], 2)" in told
 
 
 test_a_plausible_wrong_answer_is_noticed = noticed(WRONG)

@@ -1,5 +1,6 @@
 """The copies that hooks have ordered: of every so many-th version, from its update until the hooks were told of it."""
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -60,7 +61,7 @@ class OrderedCopies:
     def __init__(self) -> None:
         self._orders: list[tuple[int, bool]] = []
         self._most = 0
-        self._copies: dict[int, Copy] = {}
+        self._copies = OrderedDict[int, Copy]()  # a dict walks over all that was ever dropped to find its first
         self.room: list[numpy.ndarray] = []
 
     def order(self, orders: Iterable[tuple[int, bool]], nbytes: int) -> None:

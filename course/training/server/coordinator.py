@@ -11,10 +11,10 @@ from typing import Any
 import torch
 
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.records import NonFiniteError, TrainingSettings, in_words
+from course.training.records import TrainingSettings
 from course.training.server.attendance import Attendance
 from course.training.server.ordered_copies import Copy, OrderedCopies
-from course.training.server.reply_slots import ReplySlot, ReplySlots
+from course.training.server.reply_slots import ReplySlot, ReplySlots, optimizer_failed, refusal
 from course.training.server.rules import Push, make_rule
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId, PushTable
@@ -39,11 +39,14 @@ class Coordinator:
         self._table = PushTable(start.applied if start is not None else None)
         self._current: dict[int, str] = {}  # worker -> its present session; an older one is refused
         self._attendance = Attendance(settings.workers, store.version)
-        self._records, self._events = list[tuple](), list[tuple]()
+        self._records: list[tuple] = []
+        self._events: list[tuple] = []
         self._staged: dict[tuple[int, int], PushId] = {}  # by (shard, worker)
         self._parts: dict[int, Push] = {}  # worker -> its push, until every follower has staged its part
         self._started: float | None = None
-        self._cuts, self._needed, self._copies = 0, 1, OrderedCopies()  # `_needed`: the first cut that may be taken
+        self._cuts = 0
+        self._needed = 1  # the first cut that may be taken
+        self._copies = OrderedCopies()
 
     # --- workers: admit, join, push, leave ---------------------------------------------------------------------------
 
@@ -278,22 +281,6 @@ class Coordinator:
 
     def _seconds(self):
         return 0.0 if self._started is None else time.perf_counter() - self._started
-
-
-def refusal(store: ParameterServer, slot: ReplySlot, gradients: dict[str, torch.Tensor]) -> dict[str, Any] | None:
-    """Return the end, as `ReplySlots.end` takes it, to which a push that the store can't apply leads; None without."""
-    try:
-        store.check(gradients, slot.version)
-    except NonFiniteError as error:
-        return {"why": "not finite", "text": error.tensor, "version": error.version}
-    except ValueError as error:
-        return {"why": "error", "text": f"worker {slot.worker}: {error}"}
-    return None
-
-
-def optimizer_failed(error: BaseException) -> str:
-    """Return the reason for the end of a training whose optimiser raised `error` in its step."""
-    return f"the optimiser raised {in_words(error)}"
 
 
 def _ids(pushes):

@@ -7,9 +7,8 @@ import torch
 
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.records import TrainingSettings
-from course.training.server.coordinator import optimizer_failed, refusal
 from course.training.server.ordered_copies import Copy, OrderedCopies
-from course.training.server.reply_slots import ReplySlot, ReplySlots
+from course.training.server.reply_slots import ReplySlot, ReplySlots, optimizer_failed, refusal
 from course.training.server.rules import mean_of
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId

@@ -33,13 +33,9 @@ class Copy:
         seed: int,
         applied: dict[str, Applied],
     ):
-        self.number, self._store, self._version, self._incarnation, self._seed = (
-            number,
-            store,
-            store.version,
-            incarnation,
-            seed,
-        )
+        self.number = number
+        self._store, self._version = store, store.version
+        self._incarnation, self._seed = incarnation, seed
         self._state = replace(store.state(), applied=dict(applied)) if full else None
         self.copies = None if full else store.copied(room.pop() if room else None)
 

@@ -13,6 +13,7 @@ from grader.lab.spec import Lab, Marking
 from grader.marking.questions import SandboxedSubmission, Stopped
 
 SECRETS = 200
+SLOW_SECRETS = 3  # for what works against a host, or is called from outside: a question takes seconds
 
 
 def passes(

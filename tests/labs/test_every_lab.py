@@ -94,5 +94,5 @@ def test_a_lab_is_fit_for_a_class_and_runs_as_released_and_with_its_solutions(fo
 @pytest.mark.parametrize("folder", LABS, ids=lambda path: path.name)
 def test_each_wrong_answer_alone_costs_its_own_exercise_and_the_solution_is_right_twenty_times(folder, fork_for):
     lab = load_lab(folder)
-    report = selftest(lab, sandbox=fork_for(lab), tell=print)
+    report = selftest(lab, sandbox=fork_for(lab), tell=print, secrets=1)  # of 200: `python -m grader selftest`
     assert report, report

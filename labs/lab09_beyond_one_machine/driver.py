@@ -148,7 +148,8 @@ def _run(entry, steps, changes, folder, numbers):
 def _whole(value):
     """Return a whole number, Python's, numpy's or torch's, as Python's; raises TypeError that says what it is."""
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-        raise TypeError(f"a whole number is asked for, not {str(value)[:40]}, a {type(value).__name__}")
+        kind, text = type(value).__name__, str(value)[:40]
+        raise TypeError(f"a whole number is asked for, not a {kind}" + (f", {text}" if " at 0x" not in text else ""))
     return operator.index(value)
 
 

@@ -67,8 +67,7 @@ def selftest(
     """Return the `Report` on `lab`, as `load_lab` gives it. `tell` hears a line after each submission.
 
     `short` marks one wrong answer of every exercise in one submission, so it can't see that one answer costs another
-    exercise; it marks the first three of each, and repeats less. `checks=False` leaves the notebook's own
-    checks out.
+    exercise; it marks the first `FEW` of each, and repeats less. `checks=False` leaves the notebook's own checks out.
     """
     problems = list(_as_written(lab))
     answers = [answer for exercise in lab.exercises if not exercise.manual for answer in answers_to(exercise, lab)]

@@ -22,7 +22,7 @@ def board_of(height, width, seed=0):
     return life.random_board(height, width, 0.4, torch.Generator().manual_seed(seed))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(HEIGHTS) | st.integers(1, 300), st.integers(1, 70), st.sampled_from(RULES), st.booleans(),
     st.integers(1, 40), st.integers(1, 3), st.data(),

@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
+from course.commands.as_typed import AsTyped, with_role
 from course.commands.command_run import errors_as_messages, exit_code_of_interrupt, say
 from course.commands.deploy import deploy
 from course.commands.flags import TASK, TRAIN, flags
+from course.commands.job import job
 from course.commands.life import life
 from course.commands.matmul import matmul
 from course.commands.mean import mean
@@ -22,7 +24,7 @@ from modelserver.commands import versions
 _SETTINGS = {"help_option_names": ["-h", "--help"], "token_normalize_func": lambda name: name.replace("_", "-")}
 
 
-@click.group(context_settings=_SETTINGS)
+@click.group(cls=AsTyped, context_settings=_SETTINGS)
 def main() -> None:
     """From one CPU to a cluster. Start with `python -m course lab`."""
 
@@ -75,7 +77,7 @@ def task(**settings: Any) -> None:
     with errors_as_messages(ValueError, TypeError, IndexError, OSError), ends:
         with held_back():  # an interrupt in the middle of an import becomes any error
             from course.commands.task import run
-        raise SystemExit(run(**settings))
+        raise SystemExit(run(**with_role(settings)))
 
 
 @main.command()
@@ -101,10 +103,10 @@ def train(**settings: Any) -> None:
     with exit_code_of_interrupt(), errors, errors_as_messages(ValueError, IndexError, usage=True):
         with held_back():  # as for a task
             from course.commands.train import run
-        raise SystemExit(run(say, **settings))
+        raise SystemExit(run(say, **with_role(settings)))
 
 
-for command in (life, pi, mean, matmul, tune, serve, versions, deploy):
+for command in (life, pi, mean, matmul, tune, serve, versions, deploy, job):
     main.add_command(command)
 
 

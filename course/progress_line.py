@@ -8,8 +8,6 @@ from collections.abc import Callable
 
 #: Set in the environment of a kernel whose outputs will be stored.
 STATIC_TWINS = "COURSE_STATIC_TWINS"
-#: Set where outputs are compared: a line that comes only on a slow machine would be a difference.
-NO_PROGRESS = "COURSE_NO_PROGRESS"
 _LATE = 2.0  # seconds until work is long
 _RENEW = 0.2  # seconds between two renewals of a line: an eye reads no faster
 _SAY = 2.0  # seconds between two lines that stay
@@ -63,25 +61,31 @@ class SaidLine(Line):
 
 
 class _NotebookLine(Line):
+    """An output without data, which updates give its text: nbval compares what is displayed, never an update of it.
+
+    The last text is an output of its own: it is the same in every run, and compared.
+    """
+
     def __init__(self):
         self._handle = None
 
     def show(self, text, last=False):
         from IPython.display import display
 
-        data = {"text/plain": text}
-        if self._handle is None:
-            self._handle = display(data, raw=True, display_id=True)
-        else:
-            self._handle.update(data, raw=True)
+        if self._handle is None and not last:
+            self._handle = display(display_id=True)
+        if self._handle is not None:
+            self._handle.update({} if last else {"text/plain": text}, raw=True)
+        if last and text:
+            display({"text/plain": text}, raw=True)
 
 
 class LateLine:
     """A line on work that takes longer than two seconds; it goes when the work is done, and nothing of it is stored.
 
     `with LateLine("darts") as line:`, and inside `line.look(done, of)` now and then, which is cheap. Where output is no
-    screen, outside the main thread, and while outputs are made to be stored or compared, it says nothing. `silent`: it
-    says nothing either, because another line shows the progress.
+    screen, outside the main thread, and while outputs are made to be stored, it says nothing. `silent`: it says nothing
+    either, because another line shows the progress.
     """
 
     def __init__(self, unit: str, silent: bool = False):
@@ -108,7 +112,7 @@ class LateLine:
 
     def __enter__(self) -> "LateLine":
         silent = self._silent or threading.current_thread() is not threading.main_thread()
-        silent = silent or any(os.environ.get(name) for name in (STATIC_TWINS, NO_PROGRESS))
+        silent = silent or bool(os.environ.get(STATIC_TWINS))
         self._began = time.monotonic()
         self._due = float("inf") if silent else self._began + _LATE
         return self

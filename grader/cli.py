@@ -191,10 +191,13 @@ def difference(course_dir: Path, lab: str, since: str | None) -> None:
 @_on_a_lab()
 @click.option("--least", default=0.5, show_default=True, type=click.FloatRange(0.05, 1), help="Share that is alike.")
 def similarity(course_dir: Path, lab: str, least: float) -> None:
-    """Tell whose answers are more alike than the task explains. Alike is not copied: read both."""
-    from grader.reports.similarity import lines
+    """Tell whose answers are more alike than the task explains. Alike is not copied: read both.
 
-    for line in lines(open_assignment(course_dir, lab, _aside), least):
+    Twenty lines are printed; where there are more, all of them are written into grading/similarity.
+    """
+    from grader.reports.similarity import tell
+
+    for line in tell(open_assignment(course_dir, lab, _aside), least):
         click.echo(line)
 
 

@@ -89,12 +89,14 @@ class Client(contextlib.AbstractContextManager):
         inputs: Mapping[str, numpy.ndarray],
         version: int | None = None,
         deadline: float | None = None,
+        signature: str | None = None,
     ) -> Answer:
         """Return the `Answer` of `model` to `inputs`, {name: array `(rows, …)` of the model's datatype}.
 
-        `version`: a loaded one; None: the one that is served. Tensors travel as binary. Arrays are not changed.
+        `version`: a loaded one; None: the one that is served. `signature`: one of that version's, by name; None: the
+        default one. Tensors travel as binary. Arrays are not changed.
         """
-        head, parts = _request(inputs)
+        head, parts = _request(inputs, signature)
         path = (
             f"/v2/models/{urllib.parse.quote(model, safe='')}" + (f"/versions/{version}" if version else "") + "/infer"
         )
@@ -207,7 +209,7 @@ def _tls(certificate):
     return context
 
 
-def _request(inputs):
+def _request(inputs, signature):
     tensors, parts = [], []
     for name, array in inputs.items():
         array = numpy.ascontiguousarray(array)
@@ -220,7 +222,8 @@ def _request(inputs):
         parts.append(array.tobytes())
         parameters = {"binary_data_size": len(parts[-1])}
         tensors.append({"name": name, "shape": array.shape, "datatype": datatype, "parameters": parameters})
-    return json.dumps({"inputs": tensors, "parameters": {"binary_data_output": True}}).encode(), parts
+    choice = {} if signature is None else {"signature_name": signature}
+    return json.dumps({"inputs": tensors, "parameters": {"binary_data_output": True, **choice}}).encode(), parts
 
 
 def _outputs(tensors, body, at):

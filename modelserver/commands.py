@@ -4,6 +4,7 @@ import logging
 import os
 import secrets
 import ssl
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any
 
 import click
 
+from modelserver.bucket import BucketPath, is_address, path_of
 from modelserver.deadlines import MODEL_ANSWERS
 from modelserver.signals import held_back
 
@@ -36,6 +38,7 @@ def _errors_as_text() -> Iterator[None]:
 @click.argument("directory", type=click.Path(file_okay=False))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Another than loopback asks for a token, and TLS.")
 @click.option("--port", default=8500, show_default=True, type=click.IntRange(0, 65535), help="0: any free one.")
+@click.option("--grpc-port", type=click.IntRange(0, 65535), help="gRPC as well, at this port; 0: any free one.")
 @click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 256), help="Processes that compute.")
 @click.option("--device", default="cpu", show_default=True, help="What each worker computes on: cpu, /gpu:0, …")
 @click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each worker.")
@@ -52,6 +55,7 @@ def _errors_as_text() -> Iterator[None]:
 def serve(directory: str, **settings: Any) -> None:
     """Serve every model in DIRECTORY over HTTP, by the Open Inference Protocol v2; take up new versions as they appear.
 
+    With --grpc-port the protocol is spoken over gRPC too: the same models and queue, token and certificate.
     Ctrl-C, or SIGTERM, ends it when what is under way is answered.
     """
     with _errors_as_text():
@@ -89,10 +93,12 @@ def run(
         from modelserver.front.server import Settings, serve
         from modelserver.versions.ownership import check_only_yours
 
-    folder = Path(directory)
-    if not folder.is_dir():
-        raise NotADirectoryError(f"{directory}: there is no such folder; export() makes it, with the first model in it")
-    check_only_yours(folder.resolve())
+    if not is_address(directory):
+        if not Path(directory).is_dir():
+            raise NotADirectoryError(
+                f"{directory}: there is no such folder; export() makes it, with the first model in it"
+            )
+        check_only_yours(Path(directory).resolve())
     if settings.get("simulated_gpus") and find_spec("simgpu") is None:
         raise ImportError("--simulated-gpus: simgpu is not installed here: python -m pip install simgpu")
     token = _token(token_file)
@@ -108,24 +114,43 @@ def run(
         _check_certificate(Path(tls))
     _log_to_stderr(verbose)
 
-    def ready(port):
+    def ready(port, grpc_port):
         shown = f"[{host}]" if ":" in host else host
-        say(f"serving {folder} at {'https' if tls else 'http'}://{shown}:{port}; Ctrl-C ends it")
+        second = "" if grpc_port is None else f", by gRPC at {shown}:{grpc_port}"
+        say(f"serving {directory} at {'https' if tls else 'http'}://{shown}:{port}{second}; Ctrl-C ends it")
         if token and token_is_made:
             say(f"header Authorization: Bearer {token}")
 
-    serve(folder, Settings(host=host, token=token, tls=tls, **settings), ready)
+    with _folder_of(directory, say) as folder:
+        serve(folder, Settings(host=host, token=token, tls=tls, **settings), ready)
+
+
+@contextmanager
+def _folder_of(directory, say):
+    """Give the folder to serve: `directory` itself, or one with copies of what is at that address."""
+    if not is_address(directory):
+        yield Path(directory)
+        return
+    from modelserver.versions.bucket_models import copied
+
+    say(f"models are code: whoever may write to {directory} can run any command here")
+    with tempfile.TemporaryDirectory(prefix="models-") as folder, copied(BucketPath(directory), Path(folder)):
+        yield Path(folder)
 
 
 def listed(directory: str, name: str, serve: str | None) -> Iterator[str]:
-    """Yield a line for each version of a model, after holding it at `serve`, as for `modelserver.pin`, if given.
+    """Yield a line for each version of a model, and for each of its signatures.
+
+    Before that it is held at `serve`, as for `modelserver.pin`, if given.
 
     Raises ValueError for a model or version that isn't there.
     """
+    from modelserver.versions.bucket_models import fetched
     from modelserver.versions.pin import pin, pinned
+    from modelserver.versions.publish import model_folder
     from modelserver.versions.version import numbers, read_version
 
-    folder = Path(directory) / name
+    folder = path_of(directory) / name
     if not numbers(folder):
         raise ValueError(f"{folder}: there is no version of a model; name a folder of models, and one of them")
     if serve is not None:
@@ -133,11 +158,17 @@ def listed(directory: str, name: str, serve: str | None) -> Iterator[str]:
     held = pinned(folder)
     for number in numbers(folder):
         try:
-            version = read_version(folder / str(number))
+            if isinstance(folder, BucketPath):
+                with tempfile.TemporaryDirectory(prefix="models-") as here:
+                    version = read_version(fetched(folder / str(number), model_folder(here, name)))
+            else:
+                version = read_version(folder / str(number))
             about = f"torch {version.torch}" + (", labelled examples" if version.labelled else "")
+            lines = [f"   {name}: {signature}" for name, signature in version.signatures.items()]
         except (ValueError, OSError) as error:
-            about = f"can't be served: {error}"
+            about, lines = f"can't be served: {error}", []
         yield f"{number}{'  held at this' if number == held else ''}  {about}"
+        yield from lines
     yield f"served: {f'version {held}' if held is not None else 'the newest good one'}"
 
 

@@ -6,6 +6,10 @@ pauses between two looks for it.
 
 #: Between two looks at the models' folder for new versions.
 VERSIONS_LOOKED_AT_EVERY = 0.5
+#: For a store of objects to answer one call, its package's own repeats included; a large object has longer.
+STORE_ANSWERS = 10.0
+#: Between two looks at a store's address for new versions: each look is a call a model, which some stores bill.
+BUCKET_LOOKED_AT_EVERY = 10.0
 #: For a compute worker's process to start: it imports torch, from a slow disk perhaps.
 SERVING_STARTS = 120.0
 #: For a worker to load a version, compare its answers and warm up.
@@ -28,6 +32,8 @@ REQUEST_COMES = 30.0
 CONNECTIONS_LOOKED_AT_EVERY = 1.0
 #: A connection without a request is kept open for so long.
 IDLE_CONNECTION = 60.0
+#: A connection of gRPC makes way for a new one after so long: otherwise one whose caller reads nothing would stay.
+GRPC_CONNECTION = 600.0
 #: A server that was told to end answers what is under way for so long.
 SERVER_DRAINS = 30.0
 #: For a server that a notebook starts to answer: its workers start, and load the versions.
@@ -42,12 +48,15 @@ CLIENT_ASKS_AGAIN = 0.05
 #: Each line is a chain of comparisons between the names above, and why it must hold.
 ORDER = {
     "VERSIONS_LOOKED_AT_EVERY < VERSION_LOADS": "a version that is being loaded is not looked at again",
+    "VERSIONS_LOOKED_AT_EVERY < BUCKET_LOOKED_AT_EVERY": "the costlier a look, the rarer it is",
+    "STORE_ANSWERS < SERVER_DRAINS": "a server that ends waits for a store that is silent no longer than for callers",
     "SERVING_LOOKS_EVERY < MODEL_ANSWERS": "a model that hangs is seen to",
     "2 * MODEL_ANSWERS < SERVER_DRAINS": "a server that ends waits for a batch that hangs two workers",
     "SERVING_STARTS + VERSION_LOADS < LOCAL_SERVER_STARTS": "a server says itself why it can't answer",
     "SERVER_DRAINS < LOCAL_SERVER_ENDS": "a server that is closed has drained before it is killed",
     "2 * MODEL_ANSWERS < CLIENT_ANSWER": "a caller whose request hangs two workers hears so, not only that it was late",
     "CONNECTIONS_LOOKED_AT_EVERY < REQUEST_COMES < IDLE_CONNECTION": "a slow caller is told so before it looks idle",
+    "IDLE_CONNECTION < GRPC_CONNECTION": "a connection is given up for its age only while it is in use",
     "CLIENT_ASKS_AGAIN < WORKER_STARTS_AGAIN < WORKER_STARTS_AGAIN_MOST < CLIENT_ANSWER": (
         "a client is still asking when a worker that failed once has come back"
     ),

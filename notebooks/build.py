@@ -26,10 +26,11 @@ from course.widgets.exhibits.page_files import files_needed, with_files_needed, 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # this file is run as a script, too
 
-from notebooks.made_from import stamps  # noqa: E402
+from notebooks.made_from import COMPARED, stamps  # noqa: E402
 
 SOURCES = HERE / "source"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+IGNORED = "nbval-ignore-output"  # plain `pytest --nbval notebooks` compares what has no such tag
 MADE_FROM = "made_from"  # in a cell's metadata: the stamp of its output
 SECONDS_A_CELL = 120  # a deadline, not a budget: a chapter runs in 30 s
 
@@ -59,7 +60,8 @@ def read_source(name, solutions=False, folder=SOURCES):
     notebook.cells = _with_solutions(notebook.cells) if solutions else _without(notebook.cells, "solution")
     ids = set()
     for cell in notebook.cells:
-        cell.metadata = nbformat.from_dict({"tags": list(_tags(cell))} if _tags(cell) else {})
+        tags = [*_tags(cell), *([IGNORED] if cell.cell_type == "code" and COMPARED not in _tags(cell) else [])]
+        cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
         cell["id"] = _stable_id(cell, ids)
     return notebook
 
@@ -71,7 +73,7 @@ def execute(notebook, folder=HERE):
         timeout=SECONDS_A_CELL,
         kernel_name="python3",
         record_timing=False,
-        store_widget_state=False,
+        store_widget_state=True,  # nbclient can't run `interact` without; `settle` takes it out
         resources={"metadata": {"path": str(folder)}},
         config=Config(KernelManager={"transport_encryption": "auto" if zmq.has("curve") else "disabled"}),
     )
@@ -90,6 +92,9 @@ def settle(notebook, stored=None, keep_timings=False):
         if cell.cell_type != "code":
             continue
         cell.metadata.pop("execution", None)
+        if "your-turn" in _tags(cell):
+            cell.outputs = []  # a control lives in its kernel: a stored one would say "model not found"
+            continue
         old = before.get(cell["id"])
         if (
             "timing" in _tags(cell)

@@ -26,7 +26,10 @@ def _logs():
     view = record("t", "/gpu:0", view=True)
     product, relu = record("mm", "/gpu:0"), record("relu", "/cpu:0")
     back = record("mm", "/gpu:0", backward=True)
-    for log in ([], [relu], [product], [moved], [view], [moved, product, relu], [moved, view, product, back]):
+    for log in ([], [relu], [product], [moved], [view], [back], [product, product]):
+        yield log, "/gpu:0"
+    yield [relu], "/cpu:0"
+    for log in ([moved, product, relu], [moved, view, product, back]):
         yield log, "/gpu:0"
     yield [product, relu], "/cpu:0"
 

@@ -1,5 +1,7 @@
 """Exercises of chapter 01 that run on GPUs: an op there, a program mended, a product split, darts thrown on four."""
 
+from numbers import Integral
+
 import torch
 
 from course.checks.exercise import Exercise, by_name
@@ -86,7 +88,7 @@ def _fit(got, seen, x, y, steps):
 def _darts_on_four(got, seen, darts):
     """Four counts, each of darts thrown on its own GPU, different ones; only the counts come home."""
     counts = list(got) if isinstance(got, (list, tuple)) else []
-    if len(counts) != 4 or not all(isinstance(count, int) and not isinstance(count, bool) for count in counts):
+    if len(counts) != 4 or not all(isinstance(count, Integral) and not isinstance(count, bool) for count in counts):
         return "give a list of four whole numbers, one count a GPU (`.item()` makes one)"
     for index in range(4):
         thrown = sum(_numbers(record) for record in seen.computed(f"/gpu:{index}") if not record.shapes)

@@ -15,6 +15,9 @@ def _boards():
     """Yield boards from the smallest up: one cell, one at an edge, a blinker, then random ones of odd sizes."""
     yield (empty(3, 3),)
     yield (from_text("...\n.O.\n..."),)  # a cell is not its own neighbour
+    yield (from_text("OOO\nOOO\n..."),)  # on so small a board all other cells are neighbours: here 6 of a dead one
+    yield (from_text("OOO\nOOO\nO.."),)  # and here 6 of a living one
+    yield (from_text("OO.O\n....\n....\n...."),)  # three in a row, beyond the edge
     for corner in ((0, 0), (0, 3), (3, 0), (3, 3)):
         board = empty(4, 4)
         board[corner] = 1  # its neighbours lie beyond the edge
@@ -36,7 +39,10 @@ def _repeats():
     """Yield (board, limit): a still life, oscillators, a board that dies, a limit too low to find the repeat."""
     block = from_text("....\n.OO.\n.OO.\n....")
     glider = from_text(".O...\n..O..\nOOO..\n.....\n.....")
+    yield block, 1  # found with the last generation that counts
     yield block, 5
+    yield from_text(_BLINKER), 1  # and one generation too late
+    yield from_text(_BLINKER), 2
     yield from_text(_BLINKER), 5
     yield from_text("O..\n...\n..."), 5
     yield glider, 40

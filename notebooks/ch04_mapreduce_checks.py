@@ -32,8 +32,12 @@ def _counted(left, right):
     return {word: left.get(word, 0) + right.get(word, 0) for word in {**left, **right}}
 
 
-def _inputs_kept(got, left, right):
-    return True if got is not left and got is not right else "give a new dictionary; a part may be joined twice"
+def _with_inputs_kept(entry, left, right):
+    before = dict(left), dict(right)
+    got = entry(left, right)
+    if got is left or got is right or (left, right) != before:
+        raise ValueError("left and right stay as they were, and a new dictionary is given: a part may be joined twice")
+    return got
 
 
 def _renamed(answer):
@@ -71,7 +75,7 @@ EXERCISES = by_name(
         "merge_counts",
         lambda: [({"the": 1}, {}), ({"the": 2}, {"the": 3}), ({"the": 2, "cat": 1}, {"the": 1, "dog": 4})],
         expected=_counted,
-        accepts=_inputs_kept,
+        call=_with_inputs_kept,
         hint="a word in both dictionaries has the sum of its two counts.",
     ),
     Exercise("renamed", lambda: [()], accepts=_renamed, hint='ClusterSpec({"summer": [three addresses]}).'),

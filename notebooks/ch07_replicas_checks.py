@@ -20,8 +20,9 @@ def _mean_of_all_rows(gradients, sizes):
 
 
 def _products():
-    for rows, inner, columns, parts in ((1, 1, 1, 1), (1, 2, 1, 2), (2, 4, 3, 2), (3, 5, 2, 2), (2, 7, 2, 3)):
-        yield whole_numbers(rows, inner, start=0), whole_numbers(inner, columns), parts
+    small = ((1, 1, 1, 1), (1, 2, 1, 2), (1, 3, 1, 2), (1, 2, 2, 2), (2, 2, 1, 2), (1, 4, 1, 3))
+    for rows, inner, columns, parts in (*small, (2, 4, 3, 2), (3, 5, 2, 2), (2, 7, 2, 3)):
+        yield whole_numbers(rows, inner, start=2), whole_numbers(inner, columns), parts
 
 
 def _outer_products(a, b, parts):
@@ -57,6 +58,32 @@ def _bytes_given(size, ranks):
     return sum(given)
 
 
+def _parts_and_inputs():
+    inputs = torch.tensor([1.0, -2.0], dtype=torch.float64)
+    for sizes in ([1], [1, 1], [2, 1], [1, 3, 2], [1, 1, 4]):
+        rows = torch.arange(1, sum(sizes) + 1, dtype=torch.float64).square()
+        yield [part.clone() for part in rows.split(sizes)], inputs
+
+
+def _fit(part):
+    """A model that knows the largest number of its part, which no averaging of parts or of their numbers gives."""
+    largest = part.max()
+    return lambda inputs: torch.stack([inputs * largest, largest - inputs], dim=1)
+
+
+def _with_fit(entry, parts, inputs):
+    return entry(parts, inputs, _fit)
+
+
+def _number_by_number(parts, inputs):
+    predictions = [_fit(part)(inputs).tolist() for part in parts]
+    rows = range(len(inputs))
+    return torch.tensor(
+        [[sum(one[row][column] for one in predictions) / len(parts) for column in range(2)] for row in rows],
+        dtype=torch.float64,
+    )
+
+
 EXERCISES = by_name(
     Exercise(
         "mean_gradient",
@@ -81,5 +108,13 @@ EXERCISES = by_name(
         lambda: [(12, 1), (12, 2), (12, 3), (12, 4), (314_000, 5), (314_000, 8)],
         _bytes_given,
         hint="how many pieces does a rank give, and how large is one?",
+    ),
+    Exercise(
+        "ensemble",
+        _parts_and_inputs,
+        _number_by_number,
+        call=_with_fit,
+        adds=("fit",),
+        hint="map: fit(part)(inputs). Reduce: add. Then divide by the number of models, whatever their parts' sizes.",
     ),
 )

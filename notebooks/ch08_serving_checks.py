@@ -5,7 +5,9 @@ from course.checks.exercise import Exercise, by_name
 
 def _stays():
     yield [0], [4]
+    yield [1], [2]  # the time before the first one counts, too
     yield [0, 0], [4, 4]
+    yield [0, 1], [3, 2]  # the last to begin need not be the last to end
     yield [0, 2], [2, 4]  # one after another: one at a time
     yield [0, 1, 2], [3, 4, 8]
     yield [0, 5], [1, 10]  # a pause counts as well

@@ -34,13 +34,17 @@ def exported(models: str | Path) -> Path:
 @contextmanager
 def served(models: str | Path, *flags: str) -> Iterator["Server"]:
     """Start `python -m course serve` with one worker on the networks below `models`; give it once it is ready."""
+    second = _free_port()
     command = [sys.executable, "-m", "course", "serve", str(exported(models)), "--workers", "1"]
-    with started([*command, *flags, "--port"], "/v2/health/ready") as server:
+    with started([*command, *flags, "--grpc-port", str(second), "--port"], "/v2/health/ready") as server:
+        server.grpc_port = second
         yield server
 
 
 class Server:
-    """A server at `port`, whose first process is `pid`."""
+    """A server at `port`, whose first process is `pid`; one of ours has a `grpc_port` too."""
+
+    grpc_port = 0
 
     def __init__(self, port: int, pid: int):
         self.port, self._pid = port, pid

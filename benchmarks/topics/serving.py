@@ -15,10 +15,11 @@ import psutil
 from benchmarks.contest import LIMIT, OURS, Contest, Contestant, Together
 from benchmarks.contestant import Work
 from benchmarks.figures import Target
-from benchmarks.load import http_load
+from benchmarks.load import grpc_load, http_load
 from benchmarks.load.model_server import exported, served, started
 
 _BINARY, _JSON, _LIT = "course serve, binary", "course serve, JSON", "LitServe, JSON"
+_GRPC = "course serve, gRPC"
 _FAST, _RAW = "FastAPI, JSON", "FastAPI, raw bytes"
 _BATCHED, _SINGLE, _DIRECT = "batches up to 64", "batches of 1", "the program in process, batches of 32"
 _CPU, _RATE = "CPU a request, 784-100-10", "Requests a second, 784-100-10"
@@ -32,9 +33,9 @@ _HEAVY = {"convolutions": "two convolutions, 23 MFLOP a row", "dense": "three de
 
 def contests(quick, places):
     """Yield contests: CPU a request, requests a second, a heavier model, the 99th percentile at half load."""
-    small = tuple(Contestant(name, kind=OURS) for name in (_BINARY, _JSON))
+    small = tuple(Contestant(name, kind=OURS) for name in (_BINARY, _JSON, _GRPC))
     small += tuple(Contestant(name) for name in (_FAST, _RAW, _LIT))
-    targets = (Target(_BINARY, most=0.12), Target(_JSON, most=0.25))
+    targets = (Target(_BINARY, most=0.12), Target(_JSON, most=0.25), Target(_GRPC, _BINARY, most=10))
     named = [Contest(_CPU, "ms", small, "less", targets=targets)]
     targets = (Target(_JSON, _LIT, least=1.5), Target(_JSON, _FAST, least=1.5))
     named.append(Contest(_RATE, "requests/s", small, targets=targets))
@@ -70,12 +71,14 @@ def _rows(kind):
 
 @contextmanager
 def ours(models, count):
-    """`python -m course serve` with one worker: the small model asked in two forms, and the heavier ones."""
+    """`python -m course serve` with one worker: the small model asked in three ways, and the heavier ones."""
     with served(models) as server:
 
         def run():
             requests = {_BINARY: (_sent("small", "binary"), count), _JSON: (_sent("small", "json"), count)}
             found = _small(server, requests)
+            for title, figure in _by_grpc(server, count // 4).items():
+                found[title][_GRPC] = figure
             return found | {_rows(kind): {_BATCHED: _rows_of(server, kind, count // 4)} for kind in _HEAVY}
 
         yield Work(run, figures=True, warm_ups=1)
@@ -153,6 +156,13 @@ def _small(server, requests):
         cpu, load = _loaded(server, sent, count, server.pids())
         found[_CPU][name], found[_RATE][name] = 1e3 * cpu / count, count / load.seconds
     return found
+
+
+def _by_grpc(server, count):
+    """Return the same two figures of requests over gRPC."""
+    sent = grpc_load.message("small", bytes(3136))
+    cpu, load = _cpu_of(server.pids(), lambda: grpc_load.closed(server.grpc_port, sent, count, _CALLERS))
+    return {_CPU: 1e3 * cpu / count, _RATE: count / load.seconds}
 
 
 def _rows_of(server, kind, count):

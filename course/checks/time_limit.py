@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 #: Seconds until interrupted code is interrupted again: it may catch the interrupt (`except:` in a loop).
 _AGAIN = 0.25
+#: What has worked so long is ended after so long on the clock: on a busy machine, that is most likely a loop.
+BUSY_WORKS, BUSY_WAITS = 1.0, 11.5
 
 
 class TimeIsUp(BaseException):
@@ -19,17 +21,20 @@ class TimeIsUp(BaseException):
 def time_limit(works: float, waits: float) -> Iterator[None]:
     """Raise `TimeIsUp` in the code within the `with` after `works` seconds of the processor's, or `waits` on the clock.
 
-    A busy machine may let right code wait, so the clock's limit is the longer one. In the main thread even a wait is
+    A busy machine may let right code wait, so the clock's limit is the longer one; code that has had a second of the
+    processor's by then, far more than a right answer needs, has 12 s on the clock. In the main thread even a wait is
     interrupted, where the system has alarms (not on Windows). Elsewhere Python code is; a single call into a library is
     not, and ends first.
     """
-    end, late = time.process_time() + works, time.monotonic() + waits
+    began, worked = time.monotonic(), time.process_time()
 
     def over():
-        return time.process_time() >= end or time.monotonic() >= late
+        has_worked, has_waited = time.process_time() - worked, time.monotonic() - began
+        return has_worked >= works or has_waited >= (BUSY_WAITS if has_worked >= BUSY_WORKS else waits)
 
     alarm = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
-    with _alarm(min(works, waits), over) if alarm else _watchdog(min(works, waits), over, threading.get_ident()):
+    first = min(works, waits, BUSY_WAITS)
+    with _alarm(first, over) if alarm else _watchdog(first, over, threading.get_ident()):
         yield
 
 

@@ -10,10 +10,12 @@ from distributed import Client
 
 from course.cluster.chief_lease import LEASE_LASTS, Lease
 from course.cluster.executor import ClusterExecutor, OpenWork
+from course.cluster.routes import Routes
 from course.cluster.runtime import Runtime
 from course.cluster.spec import ClusterSpec
 from course.cluster.tape.recorder import Recorder
 from course.cluster.tape.tape import Tape
+from course.cluster.task.placement import logged
 from course.cluster.task_name import Pin, check_task, parse_pin, pinned
 from course.deadlines import CLIENT_CLOSES
 
@@ -66,6 +68,11 @@ class Cluster:
         return self._client
 
     @property
+    def route(self) -> Routes | None:
+        """How this process reaches the addresses at which tasks listen, as `train` does; None: straight."""
+        return self._runtime.route
+
+    @property
     def executor(self) -> ClusterExecutor:
         """A `concurrent.futures.Executor` whose functions run on the tasks; RuntimeError once the cluster is closed."""
         self._work.check("cluster.executor")
@@ -85,7 +92,11 @@ class Cluster:
         Raises ValueError with the cluster's tasks, at once, when there is no such task.
         """
         self._work.check("cluster.at")
-        return pinned(parse_pin(place, self.tasks, self._runtime.missing))
+        return pinned(parse_pin(place, self.tasks, self._runtime.missing), self._client)
+
+    def logged(self) -> AbstractContextManager[None]:
+        """Within the `with`, a placement log that this thread has entered gathers the ops of what it submits."""
+        return logged(self._client)
 
     def missing(self) -> list[str]:
         """Return the names of the spec's tasks that have not joined, have left or are being replaced."""

@@ -91,7 +91,8 @@ class ClusterExecutor(concurrent.futures.Executor):
         call = functools.partial(fn, **kwargs) if kwargs else fn
         key = f"{funcname(fn)}-{uuid.uuid4()}"  # the error of a killed task shows it
         self._note([key], [[*args, *kwargs.values()]])
-        dask_future = self._client.submit(run_for_home, call, *args, key=key, pure=False)
+        with self._cluster.logged():
+            dask_future = self._client.submit(run_for_home, call, *args, key=key, pure=False)
         future: concurrent.futures.Future = concurrent.futures.Future()
         self._hold({future: dask_future}, "executor.submit")
         self._client.loop.add_callback(settle, dask_future, future)
@@ -131,7 +132,8 @@ class ClusterExecutor(concurrent.futures.Executor):
         )
         self._note(keys, [[argument for args in chunk for argument in args] for chunk in chunks])
         # `fn` as an argument: a partial takes twice as long to pickle and to read, and each call is pickled by itself
-        dask_futures = self._client.map(call, [fn] * len(chunks), *columns, key=keys, pure=False)
+        with self._cluster.logged():
+            dask_futures = self._client.map(call, [fn] * len(chunks), *columns, key=keys, pure=False)
         futures = {concurrent.futures.Future(): dask_future for dask_future in dask_futures}
         self._hold(futures, "executor.map")
         self._client.loop.add_callback(settle_in_order, self._client, list(futures.items()))

@@ -32,8 +32,8 @@ def local_cluster(
     dies, or is stopped for 2.5 seconds, is replaced under its name and on its port, and its work runs again. Raises
     TypeError or ValueError for a wrong number, name or address, RuntimeError when a task cannot start.
     """
-    ports = _ports_of_spec(spec, jobs) if spec is not None else _any_ports(jobs or {"ps": 1, "worker": 2})
-    simulated = _checked_gpus(simulated_gpus)
+    ports = _ports_of_spec(spec, jobs) if spec is not None else any_ports(jobs or {"ps": 1, "worker": 2})
+    simulated = checked_gpus(simulated_gpus)
     quiet()
     runtime = LocalRuntime(ports, dashboard, simulated)
     try:
@@ -45,7 +45,7 @@ def local_cluster(
     return Cluster(client, runtime)
 
 
-def _checked_gpus(requested):
+def checked_gpus(requested):
     """Return `(count, model's name)` for the argument `simulated_gpus`, None for 0."""
     count, model = requested if isinstance(requested, tuple) and len(requested) == 2 else (requested, "H200")
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= 128 or not isinstance(model, str):
@@ -61,7 +61,7 @@ def _checked_gpus(requested):
     return count, model
 
 
-def _any_ports(jobs):
+def any_ports(jobs):
     """Return job -> port of each task (0: any free one)."""
     for job, count in jobs.items():
         check_job(job)

@@ -9,6 +9,7 @@ from course.cluster.executor import OpenWork
 
 if TYPE_CHECKING:
     from course.cluster.local_runtime.loop import LoopThread
+    from course.cluster.routes import Routes
 
 
 class Runtime(Protocol):
@@ -27,6 +28,10 @@ class Runtime(Protocol):
     @property
     def dashboard_link(self) -> str | None:
         """Where Dask's dashboard answers; None when it is off."""
+
+    @property
+    def route(self) -> "Routes | None":
+        """This process's own way to where tasks listen; None: straight."""
 
     def address(self, task: str) -> str:
         """Return where `task` listens, `host:port`."""

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import dask
+from distributed import Client
+
+from course.cluster.task.placement import logged
 
 _FORM = re.compile(r"(/job:[^/:\s]+/task:\d+)(/.+)?")
 
@@ -52,10 +55,10 @@ def check_task(task: str, tasks: Sequence[str], where: str) -> str:
 
 
 @contextmanager
-def pinned(pin: Pin) -> Iterator[Pin]:
-    """Pin the Dask work that is described or submitted inside the `with`, in this thread."""
+def pinned(pin: Pin, client: Client) -> Iterator[Pin]:
+    """Pin the Dask work that is described or submitted to `client` inside the `with`, in this thread."""
     notes = {"workers": [pin.task], "allow_other_workers": False}
     if pin.device:
         notes["executor"] = pin.device  # a task keeps an executor for each device: see course.cluster.task.placement
-    with dask.annotate(**notes):
+    with dask.annotate(**notes), logged(client):
         yield pin

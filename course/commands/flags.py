@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import click
 
+from course.commands.as_typed import ROLE
 from course.deadlines import TASK_WAITS
 
 
@@ -47,6 +48,7 @@ INDEX = click.option(
 )
 _GPUS = click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each task.")
 _SETTINGS = click.option("--settings", type=click.Choice(["tuned", "classic"]), help="For mnist; tuned by default.")
+_DATA = click.option("--data", metavar="FILE", help="For mnist: other digits, an .npz file here or at s3://…")
 _WORKERS = click.option(
     "--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes, here."
 )
@@ -78,6 +80,7 @@ TUNE = (
         "--problem", default="mnist", show_default=True, help="Or linear, linear-101, yours: MODULE:FUNCTION."
     ),
     _SETTINGS,
+    _DATA,
     click.option(
         "--space", multiple=True, metavar="NAME=…", help="LOW:HIGH, LOW:HIGH:log or A,B; again for the next name."
     ),
@@ -88,22 +91,39 @@ TUNE = (
     click.option("--search", default="tpe", show_default=True, type=click.Choice(["tpe", "random", "grid"])),
     click.option("--pruning/--no-pruning", default=True, show_default=True, help="Stop the worst trials early."),
     SEED,
-    click.option("--journal", metavar="FILE", help="Keep every change here, and go on from what is there."),
+    click.option("--journal", metavar="FILE", help="Keep every change here (or s3://…); go on from what is there."),
     _WORKERS,
 )
 TRAIN = (
+    ROLE,
     click.option(
         "--problem", default="linear", show_default=True, help="Or linear-101, mnist, yours: MODULE:FUNCTION."
     ),
     _SETTINGS,
+    _DATA,
     click.option("--mode", default="async", show_default=True, type=click.Choice(["async", "sync"])),
-    click.option("--steps", type=click.IntRange(min=1), help="Updates, in all; the problem's own number by default."),
+    click.option(
+        "--steps", "--train-steps", type=click.IntRange(min=1), help="Updates, in all; the problem's own by default."
+    ),
+    click.option(
+        "--epochs",
+        "--training-epochs",
+        type=click.IntRange(min=1),
+        help="Instead: passes of each worker over the data.",
+    ),
     click.option("--optimizer", type=click.Choice(["sgd", "adagrad", "adam"]), help="The problem's own by default."),
     click.option("--learning-rate", type=float, help="The problem's own by default."),
     SEED,
     click.option("--max-staleness", type=click.IntRange(min=0), help="async: drop gradients older than this, updates."),
     click.option("--aggregate", type=click.IntRange(min=1), help="sync: gradients in an update; the workers' number."),
-    click.option("--checkpoint-dir", metavar="DIR", help="Save here, and go on from what is there."),
+    click.option(
+        "--checkpoint-dir", "--output-dir", metavar="DIR", help="Save here (or s3://…); go on from what is there."
+    ),
+    click.option(
+        "--save-model-secs",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Seconds between two checkpoints; 10 by default.",
+    ),
     click.option("--resume/--no-resume", default=True, show_default=True, help="Go on from a checkpoint, or anew."),
     click.option(
         "--validate",
@@ -113,7 +133,20 @@ TRAIN = (
         type=click.IntRange(min=1),
         help="Say how good the parameters are, every so many updates; 100 without a number.",
     ),
-    click.option("--summaries", metavar="DIR", help="Write there what `tensorboard --logdir DIR` shows."),
+    click.option(
+        "--steps-to-validate",
+        metavar="EVERY",
+        type=click.IntRange(min=1),
+        help="Say step, parameters and loss, every so many updates; each worker of its own.",
+    ),
+    click.option("--summaries", "--logdir", metavar="DIR", help="Write there what `tensorboard --logdir DIR` shows."),
+    click.option(
+        "--summaries-of",
+        default="chief",
+        show_default=True,
+        type=click.Choice(["chief", "all"]),
+        help="all: each role writes an event file of its own too, in DIR/worker_0, DIR/ps_0, ….",
+    ),
     click.option("--device", metavar="/gpu:0", help="What each worker computes on, of its own task; its CPU if none."),
     _GPUS,
     _WORKERS,
@@ -124,7 +157,8 @@ TRAIN = (
     *_WAYS,
 )
 TASK = (
-    click.option("--job", "--job-name", required=True, help="The task's job; `scheduler` runs a scheduler of its own."),
+    ROLE,
+    click.option("--job", "--job-name", help="Its job, unless the spec has only one; `scheduler` runs one of its own."),
     INDEX,
     *HOSTS,
     JOB_HOSTS,

@@ -1,4 +1,4 @@
-"""`python -m course matmul cpu 1500`: one line a size, each with where its figures come from."""
+"""`python -m course matmul cpu 1500`: each size's figures and where they come from, its ops and where they ran."""
 
 from contextlib import nullcontext
 
@@ -22,13 +22,16 @@ from course.units import in_words
 @click.option("--trace", metavar="NAME", help="Figures of a trace or data sheet, or of your own .json file of one.")
 @errors_as_messages(ValueError)
 def matmul(device: str, sizes: tuple[int, ...], budget: float, simulate: str | None, trace: str | None) -> None:
-    """Time products of SIZE by SIZE matrices: copies apart from the product, the first call apart from the rest."""
+    """Time products of SIZE by SIZE matrices: copies apart from the product, the first call apart from the rest.
+
+    Below a size's time stands where each op of one product ran, and the sum of the product's numbers.
+    """
     for line in _lines(device, sizes, budget, simulate, trace):
         click.echo(line)
 
 
 def _lines(device, sizes, budget, simulate, trace):
-    """Yield the lines: one a size, then the sizes that are left out, and why."""
+    """Yield the lines: one a size, the placement and the result of it, then the sizes that are left out, and why."""
     from course.devices import DeviceName, simulated_gpus
     from course.timing.matmul import measure_matmul
     from course.traces import load_trace
@@ -42,11 +45,25 @@ def _lines(device, sizes, budget, simulate, trace):
         yield from _recorded(device, sizes, load_trace(trace))
         return
     with simulated_gpus(1, simulate) if simulate is not None else nullcontext():
-        timings = measure_matmul(list(sizes), [device], budget=budget)
-    yield from map(_line, timings)
+        for timing in (timings := measure_matmul(list(sizes), [device], budget=budget)):
+            yield _line(timing)
+            yield from _placed(timing.size, device)
     missing = [str(size) for size in sizes if size not in {t.size for t in timings}]
     if missing:
         yield f"left out, more than the budget of {budget:g} s allows: {', '.join(missing)}"
+
+
+def _placed(size, device):
+    """Yield a line for each op of the product of a random matrix and its transpose, and one for its result."""
+    import torch
+
+    from course.devices import log_placement, place
+
+    a = torch.rand(size, size, generator=torch.Generator().manual_seed(size))
+    with log_placement() as log, place(device):
+        total = (a @ a.T).sum()
+    yield from (f"  {line}" for line in log.lines())
+    yield f"  the product's numbers add up to {total.item():.6g}"
 
 
 def _check_device(device, sizes, elsewhere):

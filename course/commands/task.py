@@ -13,7 +13,7 @@ from course.signals import end_process
 
 
 def run(
-    job: str,
+    job: str | None,
     task_index: int,
     insecure: bool,
     certificate: str | None,
@@ -34,6 +34,7 @@ def run(
 
         end_process(run_deployed())
     spec = spec_of(**where)
+    job = job or _only_job(spec)
     spec.task_address(job, task_index)  # a wrong name is told before a missing certificate
     pair = certificate_of(certificate, where["spec"], insecure)
     gpus = (simulated_gpus, "H200") if simulated_gpus else None
@@ -46,13 +47,19 @@ def run(
 def spec_of(spec: str | None = None, job_hosts: Iterable[str] = (), **hosts: str | None) -> ClusterSpec:
     """Return the `ClusterSpec` of a spec's file, or of the classic flags `ps_hosts`, `worker_hosts`, ….
 
-    `job_hosts`: texts such as `local=a:1,b:2`. Raises ValueError when both or none are given, or one is wrong.
+    A file without a scheduler means what flags without `scheduler_hosts` do: the first ps task runs it. `job_hosts`:
+    texts such as `local=a:1,b:2`. Raises ValueError when both or none are given, or one is wrong.
     """
     others = dict(map(_job_and_hosts, job_hosts))
     flags = {flag: value for flag, value in {**hosts, **others}.items() if value is not None}
     if bool(spec) == bool(flags):
         raise ValueError("give the cluster by --spec FILE, or by --ps-hosts, --worker-hosts and --job-hosts")
-    return ClusterSpec.read(spec) if spec else ClusterSpec.from_flags(**flags)
+    if not spec:
+        return ClusterSpec.from_flags(**flags)
+    read = ClusterSpec.read(spec)
+    if read.scheduler is not None:
+        return read
+    return ClusterSpec.from_flags(**{f"{job}_hosts": addresses for job, addresses in read.as_dict().items()})
 
 
 def certificate_of(path: str | None, spec: str | None = None, insecure: bool = False) -> Certificate | None:
@@ -60,6 +67,13 @@ def certificate_of(path: str | None, spec: str | None = None, insecure: bool = F
     if insecure:
         return None
     return read_certificate(path or (Path(spec).with_suffix(".pem") if spec else "cluster.pem"))
+
+
+def _only_job(spec):
+    jobs = [job for job in spec.jobs if job != "scheduler"]
+    if len(jobs) > 1:
+        raise ValueError(f"task: say of which job, --job {' or --job '.join(jobs)}")
+    return jobs[0]
 
 
 def _job_and_hosts(text):

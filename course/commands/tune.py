@@ -28,6 +28,7 @@ _SAME_AGAIN = "The same command goes on with them."
 def tune(
     problem: str,
     settings: str | None,
+    data: str | None,
     space: Sequence[str],
     steps: int | None,
     journal: str | None,
@@ -44,7 +45,7 @@ def tune(
         from course.tuning.arguments import checked_plan
         from course.tuning.driver import TRIAL_SILENCE
 
-    choice = named_problem(problem, settings)
+    choice = named_problem(problem, settings, data)
     wanted = parsed_space(space) or {"learning_rate": (choice.learning_rate / 1000, choice.learning_rate * 20, "log")}
     wanted = wanted if "optimizer" in wanted else {**wanted, "optimizer": choice.optimizer}
     source = _source(choice, wanted)

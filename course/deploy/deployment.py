@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from course.cluster.local_runtime.loop import LoopThread
+from course.cluster.routes import Routes
 from course.deploy.killed_client import Caretaker
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import Entry
@@ -23,6 +24,7 @@ class Deployment:
 
     #: What follows the error of a cluster that could not be ended.
     _still_there: str
+    route: Routes | None = None
 
     def __init__(self, entry: Entry, say: Callable[..., None]):
         self._entry, self._say = entry, say

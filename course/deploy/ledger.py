@@ -38,7 +38,9 @@ class Entry:
         if self.host != socket.gethostname():
             return "elsewhere"
         try:
-            return "alive" if psutil.Process(self.pid).create_time() <= self.began else "gone"
+            process = psutil.Process(self.pid)
+            ended = process.status() == psutil.STATUS_ZOMBIE  # and nobody has asked how
+            return "gone" if ended or process.create_time() > self.began else "alive"
         except psutil.Error:
             return "gone"
 

@@ -148,6 +148,8 @@ def _count(kind, name, value, names):
 
 
 def _check(kind, options):
+    if not getattr(options, "hosts", True):
+        raise ValueError(f"deploy({kind!r}): name the hosts, as in hosts=['alpha', 'user@beta']")
     for name in ("prologue", "directives", "hosts"):
         value = getattr(options, name, ())
         if isinstance(value, str):

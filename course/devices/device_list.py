@@ -13,6 +13,7 @@ import torch
 from course.compiled import cores
 from course.devices.names import DeviceName
 from course.draw import table
+from simgpu.cuda.device_properties import properties_of
 from simgpu.state import active
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ class Device:
     """A device: `name` in full, `kind` (`cpu`, `gpu`, `mps`), `memory` in bytes, `description` in words.
 
     `simulated` says that no such hardware is there. `capability` is a CUDA GPU's compute capability, such as `(9, 0)`,
-    and None of every other device. The repr shows name and kind, and `simulated` where it is: it is the same on every
-    machine.
+    of a simulated one its model's, and None where it is not known and of every other device. The repr shows name and
+    kind, and `simulated` where it is: it is the same on every machine.
     """
 
     name: str
@@ -100,7 +101,13 @@ def _gpus():
 def as_devices(gpus: "SimulatedGPUs") -> list[Device]:
     """Return the simulated GPUs `gpus` as `Device`s."""
     model = gpus.model
-    return [Device(f"/gpu:{index}", "gpu", model.memory, model.name, simulated=True) for index in range(gpus.count)]
+    capability = properties_of(model, 0).capability
+    listed = any(capability)  # a trace may be of hardware whose capability nobody has listed
+    words = f"{model.name}, compute capability {capability[0]}.{capability[1]}" if listed else model.name
+    return [
+        Device(f"/gpu:{index}", "gpu", model.memory, words, True, capability if listed else None)
+        for index in range(gpus.count)
+    ]
 
 
 def _mps():

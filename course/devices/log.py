@@ -1,7 +1,8 @@
 """The placement log: every op that torch runs in this thread, forward and backward, with its device and bytes moved."""
 
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from timeit import Timer
 
@@ -15,6 +16,7 @@ from course.draw import Picture, ops, table
 
 _OPS = 200  # a batch, about a millisecond: short enough to fit between other programs' turns
 _BATCHES = 25
+_ENTERED = threading.local()  # its `logs`: see `_entered_here`
 
 
 @dataclass(frozen=True)
@@ -39,33 +41,40 @@ class PlacementLog(Sequence):
 
     `print(log)` shows one line an op; a notebook shows a table; `lines()`, `rows()` and `graph()` show it otherwise.
     The repr counts and is the same on every machine. A log may be entered again, also in another thread: records are
-    appended. It keeps no tensor alive.
+    appended. It keeps no tensor alive. Made on a task of a cluster, it names that task in every device. What tasks ran
+    meanwhile for the thread that entered it (`gather`) follows its own records.
     """
 
     def __init__(self, timed: bool = False):
-        self._timed = timed
+        self.timed = timed
         self._ops = RecordedOps()  # an OpRecord is made when it is looked at, not while the program runs
-        self._entered = threading.local()
+        self._gathered: list[OpRecord] = []
+        self._task = _task_here()
 
     def __enter__(self):
         # A mode per entry: torch's modes belong to a thread and keep what they restore in themselves.
-        mode = recorder(self._ops, self._timed)
+        mode = recorder(self._ops, self.timed)
         mode.__enter__()
-        self._modes().append(mode)
+        _entered_here().append((self, mode))
         return self
 
     def __exit__(self, *error):
-        self._modes().pop().__exit__(*error)
+        _, mode = _entered_here().pop()
+        mode.__exit__(*error)
 
     def __len__(self):
-        return len(self._ops.starts())
+        return len(self._ops.starts()) + len(self._gathered)
 
     def __getitem__(self, index):
-        chosen = self._ops.starts()[index]
-        return [self._ops.read(start) for start in chosen] if isinstance(index, slice) else self._ops.read(chosen)
+        chosen = [*self._ops.starts(), *self._gathered][index]
+        return [self._read(one) for one in chosen] if isinstance(index, slice) else self._read(chosen)
 
     def __iter__(self):
         return iter(self[:])
+
+    def gather(self, records: Iterable[OpRecord]) -> None:
+        """Add `OpRecord`s of ops that ran elsewhere, such as on a cluster's tasks; usable from any thread."""
+        self._gathered.extend(records)
 
     @property
     def forward(self) -> list[OpRecord]:
@@ -123,7 +132,7 @@ class PlacementLog(Sequence):
         without = with_log = float("inf")
         for _ in range(_BATCHES):
             without = min(without, batch(_OPS))
-            with PlacementLog(self._timed):
+            with PlacementLog(self.timed):
                 with_log = min(with_log, batch(_OPS))
         return Overhead(max(0.0, with_log - without) / _OPS, len(self))
 
@@ -144,10 +153,31 @@ class PlacementLog(Sequence):
         shown = table(headings, rows, repr(self), "; ".join(sources(records)))
         return {"text/plain": repr(self), "text/html": shown.html}
 
-    def _modes(self):
-        if not hasattr(self._entered, "modes"):
-            self._entered.modes = []
-        return self._entered.modes
+    def _read(self, op):
+        return op if isinstance(op, OpRecord) else self._ops.read(op).on(self._task)
+
+
+def entered_log() -> PlacementLog | None:
+    """Return the log that this thread entered last and has not left, None where there is none."""
+    entered = _entered_here()
+    return entered[-1][0] if entered else None
+
+
+def _entered_here():
+    """Return the logs that this thread has entered, each with its mode, the last one last."""
+    if not hasattr(_ENTERED, "logs"):
+        _ENTERED.logs = []
+    return _ENTERED.logs
+
+
+def _task_here():
+    """Return the name of the cluster's task whose function this is called in, "" elsewhere."""
+    dask = sys.modules.get("distributed")  # a task has loaded it; nothing else needs it for this
+    try:
+        name = dask.get_worker().name if dask is not None else ""
+    except ValueError:  # not on a task
+        return ""
+    return name if str(name).startswith("/job:") else ""
 
 
 def log_placement(timed: bool = False) -> PlacementLog:
@@ -155,8 +185,10 @@ def log_placement(timed: bool = False) -> PlacementLog:
 
     Sees what torch dispatches, below the names that you write: `linear` shows as `t` and `addmm`, and a copy between
     devices as `_to_copy` with its bytes. Backward passes started inside are seen too, on whatever thread they run.
-    Other threads are not: a torch mode belongs to the thread that entered it; there, enter the same log again. A
-    function from `torch.compile` runs uncompiled below a log, so that there are ops to see.
+    Other threads are not: a torch mode belongs to the thread that entered it; there, enter the same log again. Tasks of
+    a cluster are: what this thread sends by `cluster.executor`, and by `client.submit` and `dask.delayed` inside
+    `cluster.at`, is logged there, and its ops (the first 10,000 of a function) are here when its result is. A `train`'s
+    are not. A function from `torch.compile` runs uncompiled below a log, so that there are ops to see.
 
     Seconds: those of simulated GPUs' modelled clock, of an op or a copy alone, and its launch beside it (`seconds` of a
     record has both). With `timed=True` also what an op took on the CPU, measured with the few microseconds that torch

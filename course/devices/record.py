@@ -1,7 +1,7 @@
 """One line of a placement log: which op ran where, on which shapes, and how many bytes had to move for it."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from course.devices.names import DeviceName
@@ -83,6 +83,12 @@ class OpRecord:
         )
         return ", ".join(filter(None, words))
 
+    def on(self, task: str) -> "OpRecord":
+        """Return this record with its devices named as those of `task`, such as "/job:worker/task:1"; "": as it is."""
+        if not task:
+            return self
+        return replace(self, device=task + self.device, origin=self.origin and task + self.origin)
+
     def row(self) -> dict[str, Any]:
         """Return the fields as a dict of plain values, for a table or a data frame."""
         return asdict(self)
@@ -127,9 +133,9 @@ def as_lines(records: Iterable[OpRecord], task: DeviceName) -> list[str]:
 
 
 def _in_full(device, task):
-    """Return a device of `task` in TensorFlow's spelling; one outside the grammar keeps its own."""
+    """Return a device in TensorFlow's spelling, as one of `task` unless it names its own; any other text as it is."""
     try:
         name = DeviceName.parse(device)
     except ValueError:
         return device
-    return DeviceName(task.job, task.task, name.kind, name.index).tensorflow
+    return (name if name.job else DeviceName(task.job, task.task, name.kind, name.index)).tensorflow

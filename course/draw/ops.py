@@ -39,9 +39,10 @@ def ops(records: Sequence[Any], title: str, joined: Iterable[tuple[int, int]] = 
 def _heading(name, index, simulated):
     # meta computes nothing: as everything simulated it is dashed and says the word
     word = (" (simulated)" if simulated else " (shapes only)") if _dashes(name, simulated) else ""
-    role = role_of(name)
+    role, fits = role_of(name), len(name + word) <= _LANE // 8
+    squeezed = "" if fits else f' textLength="{_LANE - 8}" lengthAdjust="spacingAndGlyphs"'
     return (
-        f'<text x="{_middle(index)}" y="15" text-anchor="middle" font-weight="bold">'
+        f'<text x="{_middle(index)}" y="15" text-anchor="middle" font-weight="bold"{squeezed}>'
         f'<tspan fill="{role.colour}">{role.sign}</tspan> {escape(name + word)}</text>'
     )
 
@@ -123,7 +124,7 @@ def _middle(index):
 
 
 def _dashes(name, simulated):
-    unreal = name.startswith("/meta") or (simulated and not name.startswith("/cpu"))
+    unreal = "/meta:" in name or (simulated and "/cpu:" not in name)
     return ' stroke-dasharray="4 3"' if unreal else ""
 
 

@@ -2,8 +2,8 @@
 
 Each room has one part; a room imports only rooms below it in this list.
 
-- `multihost`: roles that are started by hand on many hosts (`roles`), who becomes chief (`chief_election`) and what the
-  chief does (`chief_pool`).
+- `multihost`: roles that are started by hand on many hosts (`roles`), who becomes chief (`chief_election`), what the
+  chief does (`chief_pool`) and what each role says of its own (`worker_reports`).
 - `driver`: the process that calls `train`. `in_process` is the reference: one process has all the workers. `run` is
   what happens while the parameter servers live, and when one dies; `training_plan` says which has what.
 - `hooks`: what may happen around a step (`base`, `fetches`), yours too; `every`, `progress`, `tensorboard`.

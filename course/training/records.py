@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 #: From the (host, port) at which a shard listens to the one that another process connects to.
 Route = Callable[[tuple[str, int]], tuple[str, int]]
 
+#: A rule of placement of the reader's own: from a parameter's name and tensor to the index of its ps task, from 0.
+PlacementRule = Callable[[str, torch.Tensor], int]
+
 #: One applied gradient, as it is kept and sent; the times are seconds since all workers were there, on the server's
 #: clock. Several have the same `step` where a synchronous update used several workers.
 RECORD = numpy.dtype(
@@ -80,7 +83,9 @@ class TrainingResult:
     - `sent`, `acknowledged`, `applied`: worker -> pushes, counted by the worker, by the worker, and by the servers, in
       the updates that led to `parameters`: acknowledged ≤ applied + dropped ≤ sent.
     - `devices`: the `Device` that each worker computed on, simulated ones marked so; empty where none was asked for.
+    - `placement`: parameter's name -> the ps task that kept it at the end, "/job:ps/task:0"; empty in turns.
     - `degraded`: synchronous updates that used fewer gradients than asked for, since too few workers were alive.
+    - `problem`: what was trained.
     """
 
     mode: str
@@ -100,6 +105,21 @@ class TrainingResult:
     degraded: int = 0
     restored_from: int | None = None
     devices: "Sequence[Device]" = field(default_factory=list)
+    placement: dict[str, str] = field(default_factory=dict)
+    problem: Any = None
+
+    def module(self) -> torch.nn.Module:
+        """Return the trained network: what the problem's `module` makes of a copy of `parameters`, on the CPU.
+
+        `modelserver.export` takes it, and the result itself. Raises ValueError for a problem without that method.
+        """
+        make = getattr(self.problem, "module", None)
+        if make is None:
+            raise ValueError(
+                f"TrainingResult.module(): the problem {repr(self.problem):.100} has no module(parameters). Give it "
+                "that method, which returns a torch.nn.Module with these parameters, or export such a module yourself."
+            )
+        return make({name: value.detach().cpu().clone() for name, value in self.parameters.items()})
 
     @property
     def staleness(self) -> numpy.ndarray:
@@ -130,7 +150,7 @@ class TrainingResult:
 class TrainingSettings:
     """How pushes are applied (`mode`, `max_staleness`, `aggregate`), by how many `workers`, up to version `limit`.
 
-    `placement`: "by_size" or "round_robin", how parameters are spread over the ps tasks. `grace`: seconds that a shard
+    `placement`: how parameters are spread over the ps tasks, see `spread`. `grace`: seconds that a shard
     whose driver has gone waits for another before it ends. `seed`: as given to `train`; snapshots carry it.
     """
 
@@ -139,7 +159,7 @@ class TrainingSettings:
     limit: int
     max_staleness: int | None = None
     aggregate: int | None = None
-    placement: str = "by_size"
+    placement: str | PlacementRule = "by_size"
     grace: float = 0.0
     seed: int = 0
 
@@ -160,6 +180,12 @@ class ShardAddresses:
     names: tuple[tuple[str, ...], ...] = ()
     parameters: tuple[str, ...] = ()
     routed: bool = False
+
+    @property
+    def placement(self) -> dict[str, str]:
+        """Each parameter's name -> the task that keeps it, in the problem's order."""
+        keeper = {name: task for task, names in zip(self.tasks, self.names, strict=False) for name in names}
+        return {name: keeper.get(name, self.tasks[0]) for name in self.parameters}
 
     def by(self, route: Route | None) -> "ShardAddresses":
         """Return the shards as a process finds them by `route`; None: straight."""

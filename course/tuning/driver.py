@@ -59,7 +59,7 @@ def tune(
       or "maximize". A trial reports it ten times; its value is the last one.
     - `search`: "tpe" (Optuna's tree-structured Parzen estimator), "random" or "grid". `pruning`: stop a trial whose
       reports are worse than the median of those before it at the same step, from a fifth of the steps on.
-    - `journal`: a file in which every change is kept; the same call goes on from it after any end.
+    - `journal`: a file, or a store's address, where every change is kept; the same call goes on from it after any end.
       Without one, an interrupt loses what was found. One driver at a time.
     - `progress`: True shows a line in a terminal or a notebook; a function gets such a line every two seconds.
     - `timeout`: seconds that a trial may say nothing before that is a TimeoutError.

@@ -6,6 +6,8 @@ last line without its end, and a last trial without all of its hyperparameters. 
 
 Optuna's own lock is taken anew for each line, for 167 µs, and one that a killed process left keeps everyone out for
 30 s. So the backend gets the driver's lock, `filelock`'s, which ends with its process: again takes 45 µs a line.
+
+At a store's address a journal is many objects: `bucket_journal` has them, under the lock of checkpoints' folders.
 """
 
 import json
@@ -17,9 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from optuna.storages.journal import JournalFileBackend
+from optuna.storages.journal import BaseJournalBackend, JournalFileBackend
 
+from course.training.checkpoint.folder_lock import lock_of
+from course.tuning.bucket_journal import BucketJournal, content_of
 from course.tuning.result import TuningError
+from modelserver.bucket import BucketPath, is_address
 
 #: The name of the one study in a journal of the course; what else is in a file is another's.
 STUDY = "course.tuning"
@@ -66,13 +71,17 @@ class Journal(JournalFileBackend):
 
 
 @contextmanager
-def locked_journal(file: str | os.PathLike, parameters: int) -> Iterator[Journal]:
-    """Within the `with`, this driver alone has the journal `file`, which is made where there is none.
+def locked_journal(file: str | os.PathLike, parameters: int) -> Iterator[BaseJournalBackend]:
+    """Within the `with`, this driver alone has the journal `file`, or at that address; it is made where there is none.
 
     `parameters`: how many hyperparameters each trial has. Raises ValueError, at once, for a file that another driver
     has, in this process too; for one that is not a journal of the course, or is damaged, which stays as it is; and for
     a place that can't be written. The lock, a file beside it, ends with the process that holds it.
     """
+    if is_address(file):
+        with lock_of(file, argument="tune(journal"):
+            yield _in_bucket(BucketPath(file), parameters)
+        return
     path = Path(file)
     lock = FileLock(f"{path}.lock", timeout=0, thread_local=False)
     try:
@@ -89,12 +98,20 @@ def locked_journal(file: str | os.PathLike, parameters: int) -> Iterator[Journal
         try:
             with path.open("ab"):  # whether it can be written, before anything starts
                 pass
-            journal = Journal(path, lock, _whole(path, parameters))
+            journal = Journal(path, lock, _whole(path, path.read_bytes(), parameters))
         except OSError as error:
             raise _unusable(path, error) from error
         yield journal
     finally:
         lock.release()
+
+
+def _in_bucket(folder, parameters):
+    try:
+        content = content_of(folder)
+    except OSError as error:
+        raise _unusable(folder, error) from error
+    return BucketJournal(folder, content, _whole(folder, content, parameters)[0])
 
 
 def _unusable(path, error):
@@ -103,9 +120,12 @@ def _unusable(path, error):
     )
 
 
-def _whole(path, parameters):
-    """Return how many lines, and bytes, are whole changes of a journal of the course; ValueError for another file."""
-    *lines, rest = path.read_bytes().split(b"\n")
+def _whole(path, content, parameters):
+    """Return how many lines, and bytes, of `content` are whole changes of a journal of the course; ValueError if none.
+
+    `path`: where it was read.
+    """
+    *lines, rest = content.split(b"\n")
     codes = [_code(line, first=number == 0) for number, line in enumerate(lines)]
     if codes[:1] == [None] or not lines and not rest.startswith(_BEGINS[: len(rest)]):
         raise ValueError(

@@ -85,7 +85,7 @@ STATIONS = (
         "A thousand processes average 318 kB of gradients with no server: how many kB does each of them send?",
         (WHERE, MOVES, WAITS),
         ("sent", "two GPUs", "digits", "visible", "one server", "most"),
-        ("mean_gradient", "partial_products", "within_limit", "ring_bytes"),
+        ("mean_gradient", "partial_products", "within_limit", "ring_bytes", "ensemble"),
     ),
     Station(
         "08_serving",

@@ -3,13 +3,15 @@
 Messages that it sends, each a byte and what follows it (text is a length of 4 bytes and UTF-8):
 `i` text: the set-up failed (before any cell ran); `c` number of 4 bytes: this cell begins; `r` text: all cells were
 run, their errors as JSON; and as answers `v` evidence, `e` text: the answer raised, `k` text: it gave something of
-another kind, `a` text: there is no such name. The grader trusts none of them: it reads, and judges the values.
+another kind, `a` text: there is no such name, `s` evidence: it asks for a step, `l`: a folder was laid as asked. The
+grader trusts none of them: it reads, and judges the values.
 """
 
 import contextlib
 import importlib
 import json
 import os
+import shutil
 import struct
 import sys
 import traceback
@@ -39,7 +41,10 @@ def main(requests: int, evidence: int) -> None:
     _send(evidence, b"r", _report(notebook.errors))
     while True:
         request = unpack(_take_message(requests))
-        _send(evidence, *_answer(notebook, request))
+        if "lay" in request:
+            _send(evidence, *_laid(request["lay"], request["entries"]))
+        else:
+            _send(evidence, *_answer(notebook, request, requests, evidence))
 
 
 def _prepare(setup):
@@ -54,24 +59,67 @@ def _prepare(setup):
         importlib.import_module(name)
 
 
-def _answer(notebook, request):
+def _answer(notebook, request, requests, evidence):
     entry = request["entry"]
     if entry not in notebook.names:
         return b"a", _text(entry)
     try:
         _lay(request["files"])
         if request["drive"] is None:
-            got = notebook.names[entry](*request["arguments"])
+            steps = [] if request["steps"] is None else [_stepping(request["steps"], requests, evidence)]
+            folder = [] if request["folder"] is None else [os.path.join(_WORK, request["folder"])]
+            got = notebook.names[entry](*folder, *request["arguments"], *steps)
         else:
             driver = {"__name__": "driver"}
             exec(compile(request["drive"], "<driver>", "exec"), driver)
             got = driver["drive"](notebook.names[entry], *request["arguments"])
     except BaseException as failure:
-        return b"e", _text(in_short(failure))
+        if request["steps"] is None or not isinstance(failure, SystemExit):
+            return b"e", _text(in_short(failure))
+        got = None  # a program in steps may end as a script does
     try:
         return b"v", encode(request["evidence"], got)
     except BaseException as failure:
         return b"k", _text(str(failure) if isinstance(failure, NotThat) else in_short(failure))
+
+
+def _stepping(kind, requests, evidence):
+    """Return the function that an answer calls for a step: the grader does it, and says what comes of it."""
+
+    def step(*numbers):
+        try:
+            data = encode(kind, numbers)
+        except NotThat as problem:
+            raise ValueError(f"step takes {len(kind['kinds'])} whole numbers, not {problem}") from None
+        _send(evidence, b"s", data)
+        answer = unpack(_take_message(requests))
+        if "error" in answer:
+            raise ValueError(answer["error"])
+        return answer["state"]
+
+    return step
+
+
+def _laid(name, entries):
+    """Make the folder `name` anew: path -> (bytes, or the target of a link, or None for a folder; nanoseconds)."""
+    try:
+        os.chdir(_WORK)
+        shutil.rmtree(name, ignore_errors=True)
+        os.mkdir(name)
+        for path, (data, _) in entries.items():  # a folder stands before what lies in it
+            place = os.path.join(name, path)
+            if data is None:
+                os.mkdir(place)
+            elif isinstance(data, str):
+                os.symlink(data, place)
+            else:
+                with open(place, "wb") as file:
+                    file.write(data)
+        for path, (_, changed) in reversed(entries.items()):
+            os.utime(os.path.join(name, path), ns=(changed, changed), follow_symlinks=False)
+    except BaseException as failure:
+        return b"e", _text(in_short(failure))
+    return (b"l",)
 
 
 def _lay(files):

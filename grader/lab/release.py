@@ -164,6 +164,8 @@ def marked_by(exercise: Marking) -> str:
     kind = _together([exercise.kind(case).describe() for case in exercise.cases(drawing(b"table", exercise.name))])
     if exercise.host is not None:
         return f"{kind}; and what a second process saw: {exercise.host.seen.describe()}"
+    if exercise.outside is not None:
+        return f"{kind}; and its folder, as seen from outside"
     if exercise.race is not None:
         return f"{kind}; and its speed, as a ratio, timed outside: {exercise.race.times:g} times the reference's"
     return kind if exercise.call in (None, VALUE) else f"{kind}, from a run that the grader steers"

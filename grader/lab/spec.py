@@ -78,7 +78,9 @@ class Marking:
     - `statement`: the `Exercise`, which `checks.py` states.
     - `manual`: a person marks it; then `Exercise(name)` says enough.
     - `evidence`: a kind (`grader.marking.result_types`), or a function `case -> kind` where shapes differ.
-    - `host`: a `Host`, where the answer works against one. `race`: a `Race`, where it must be fast.
+    - `host`: a `Host`, where the answer works against one. `outside`: a function of a case and a
+      `grader.marking.outside.Outside`, where it is called by the grader's own process, with a folder that is watched
+      from there; it returns the `Answer`. `race`: a `Race`, where it must be fast.
     - `groups`: share of the points by group of cases; they sum to 1. By default one wrong case loses all.
     - `seconds`: for one case. `needs`: exercises whose answers this one builds on.
     - `wrong`: label -> plausible wrong answer: source text, `Wrong` or `Edit`; `Lab.enough` of them.
@@ -91,6 +93,7 @@ class Marking:
     statement: Exercise
     evidence: Any = None
     host: Host | None = None
+    outside: Callable | None = None
     race: Race | None = None
     groups: Mapping[str, float] = field(default_factory=lambda: {"": 1.0})
     seconds: float = 5.0

@@ -2,6 +2,7 @@
 
 import struct
 import time
+from dataclasses import dataclass
 
 from grader.marking.bounds import bounded
 from grader.marking.result_types import Kind, Malformed
@@ -11,6 +12,30 @@ from grader.sandbox.pipes import Pipes
 
 TEXT = 4096  # bytes of text in an answer
 MOST = 128 * 1024 * 1024  # bytes of one answer, whatever its kinds allow together
+
+
+class Stopped(Exception):
+    """The submission can't answer any more. `state`: "timed_out" or "crashed"; `cell`: the cell that was running."""
+
+    def __init__(self, state: str, why: str, cell: int | None = None) -> None:
+        super().__init__(why)
+        self.state, self.why, self.cell = state, why, cell
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer: `value` when `kind` is "value", else `text` says what was wrong.
+
+    `kind`: "value", "raised", "other kind" or "absent"; of an answer that is called from outside (`marking.outside`)
+    also "step", with what it asks for, "laid", and "ended": its sandbox has ended by itself. `seconds`, for a race: of
+    processor time, of all processes together, from the question to the last byte; by the clock where processor time is
+    not counted.
+    """
+
+    kind: str
+    value: object = None
+    text: str = ""
+    seconds: float = 0.0
 
 
 class Messages:

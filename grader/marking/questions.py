@@ -4,12 +4,13 @@ One question at a time, each with a deadline for the whole answer. Bytes that ar
 nobody knows where among them the next answer would begin.
 """
 
+import itertools
 import json
 import os
 import struct
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -20,8 +21,9 @@ from grader.inside.values import AsTensor, pack
 from grader.lab.spec import Case, Lab, Marking
 from grader.marking.bounds import OutOfBounds
 from grader.marking.companion import Companion
-from grader.marking.messages import Messages
-from grader.marking.result_types import Malformed
+from grader.marking.messages import Answer, Messages, Stopped
+from grader.marking.outside import called_outside
+from grader.marking.result_types import Kind, Malformed
 from grader.sandbox import Profile, SandboxStopped
 from grader.sandbox.errors import SENTENCES, Ended
 from grader.submission.visible_course import ROOT, visible_files
@@ -36,39 +38,21 @@ class SetUpFailed(RuntimeError):
     """The sandbox came up and the grader's own part in it failed, before any line of the student's."""
 
 
-class Stopped(Exception):
-    """The submission can't answer any more. `state`: "timed_out" or "crashed"; `cell`: the cell that was running."""
-
-    def __init__(self, state: str, why: str, cell: int | None = None) -> None:
-        super().__init__(why)
-        self.state, self.why, self.cell = state, why, cell
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An answer: `value` when `kind` is "value", else `text` says what was wrong.
-
-    `kind`: "value", "raised", "other kind" or "absent". `seconds`, for a race: of processor time, of all processes
-    together, from the question to the last byte; by the clock where processor time is not counted.
-    """
-
-    kind: str
-    value: object = None
-    text: str = ""
-    seconds: float = 0.0
-
-
 class SandboxedSubmission:
     """A submission in its sandbox. Use it in a `with`; `errors` holds its cells' errors, by number, once they ran."""
 
     def __init__(self, lab: Lab, cells: Iterable[str], sandbox: Callable, seconds: float) -> None:
         """`cells`: texts to run; `sandbox`: `Sandbox`, or the like; `seconds`: the most for what is asked."""
         self._lab, self._patience = lab, patience()
-        seconds = (IMPORTS + lab.seconds + seconds) * self._patience
-        self._running = sandbox(_profile(lab, seconds)).start(_program(*SUBMISSION))
-        self._messages = Messages(self._running)
+        cells, self.numbers = list(cells), itertools.count()  # of folders that are laid
+        self.another = lambda: SandboxedSubmission(lab, cells, sandbox, seconds)  # the same, in a sandbox of its own
+        self._start(lab, cells, sandbox, (IMPORTS + lab.seconds + seconds) * self._patience)
+
+    def _start(self, lab, cells, sandbox, seconds):
+        self.running = sandbox(_profile(lab, seconds)).start(_program(*SUBMISSION))
+        self._messages = Messages(self.running)
         self._companion = Companion(sandbox, _program(*SUBMISSION, "links", "host"), seconds)
-        self._cells = list(cells)
+        self._cells = cells
         self.errors: dict[int, str] = {}
 
     def __enter__(self) -> Self:
@@ -78,12 +62,12 @@ class SandboxedSubmission:
         try:
             self._companion.close()
         finally:
-            self._running.close()
+            self.running.close()
 
     @property
     def ended(self) -> Ended | None:
         """How the sandbox ended (`sandbox.Ended`); None before."""
-        return self._running.ended
+        return self.running.ended
 
     def run_cells(self) -> None:
         """Set up and run all cells; raises SetUpFailed, or Stopped with the cell that hung or ended everything."""
@@ -112,25 +96,35 @@ class SandboxedSubmission:
         """Return the `Answer` of `exercise` to `case`; raises Stopped when none can come any more."""
         if exercise.host is not None:
             try:
-                return self._companion.ask(exercise, case, self._running, self._ask)
+                return self._companion.ask(exercise, case, self.running, self._ask)
             except SandboxStopped as stopped:
                 raise self._stopped(stopped) from None
+        if exercise.outside is not None:
+            return called_outside(self, exercise, case)
         return self._ask(exercise, case, exercise.kind(case))
 
     def _ask(self, exercise, case, kind):
-        used = self._running.processor_seconds if exercise.race is not None else lambda: None
+        used = self.running.processor_seconds if exercise.race is not None else lambda: None
         before, started = used(), time.monotonic()
-        deadline = started + exercise.seconds * self._patience
+        answer = self.exchange(_request(exercise, case, kind), exercise.seconds, kind)
+        seconds, after = time.monotonic() - started, used()
+        return replace(answer, seconds=seconds if None in (before, after) else after - before)
+
+    def exchange(self, message: bytes, seconds: float, kind: Kind, steps: Kind | None = None) -> Answer:
+        """Send a `message` and return the `Answer`, of `kind`, or of `steps` where it asks for one; raises Stopped."""
+        deadline = time.monotonic() + seconds * self._patience
         try:
-            self._messages.send(_request(exercise, case, kind), deadline)
+            self._messages.send(message, deadline)
             status = self._messages.receive(1, deadline)
             if status == b"v":
-                value = self._messages.value(kind, deadline)
-                seconds, after = time.monotonic() - started, used()
-                return Answer("value", value, seconds=seconds if None in (before, after) else after - before)
+                return Answer("value", self._messages.value(kind, deadline))
+            if status == b"s" and steps is not None:
+                return Answer("step", self._messages.value(steps, deadline))
+            if status == b"l" and steps is not None:
+                return Answer("laid")
             if status not in KINDS:
                 raise Malformed(f"{status!r} where an answer was to begin")
-            return Answer(KINDS[status], text=self._messages.text(deadline), seconds=time.monotonic() - started)
+            return Answer(KINDS[status], text=self._messages.text(deadline))
         except SandboxStopped as stopped:
             raise self._stopped(stopped) from None
         except OutOfBounds as problem:  # read to its end: the next answer begins where this one ends
@@ -182,6 +176,7 @@ module.main(REQUESTS, EVIDENCE)
 def _request(exercise, case, kind):
     arguments = tuple(case.arguments)
     question = {"entry": exercise.entry, "drive": exercise.call, "files": dict(case.files), "evidence": kind.plan()}
+    question |= {"folder": None, "steps": None}
     return pack({**question, "arguments": _tensors(arguments) if exercise.statement.tensors else arguments})
 
 

@@ -12,7 +12,7 @@ from grader.lab.secret_draw import drawing
 from grader.lab.spec import Lab, Marking
 from grader.marking.judge import Judge, JudgeFailed, NotJudged
 from grader.marking.questions import SandboxedSubmission, SetUpFailed, Stopped
-from grader.marking.speed_test import race
+from grader.marking.speed_test import WrongInRace, race
 from grader.sandbox import SandboxUnavailable
 from grader.submission.rebuild import Rebuilt
 
@@ -23,10 +23,14 @@ LOG = 20_000  # characters
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one question. `problem` is None when it was right; `stopped`: a state, when nothing came back."""
+    """The result of one question, or of a race. `problem` is None when it was right.
+
+    `stopped`: a state, when nothing came back. `wrong`: an answer of the race was wrong, and not only slow.
+    """
 
     problem: str | None = None
     stopped: str | None = None
+    wrong: bool = False
 
 
 @dataclass
@@ -195,8 +199,10 @@ def _race(lab, rebuilt, exercise, outcomes, sandbox, secret, judge):
         outcomes.races[exercise.name] = Result(race(lab, cells, exercise, case, sandbox, draw, judge))
     except Stopped as stopped:
         outcomes.races[exercise.name] = Result(f"in the race: {stopped.why}", stopped.state)
+    except WrongInRace as wrong:
+        outcomes.races[exercise.name] = Result(str(wrong), wrong=True)
     except NotJudged as wrong:
-        outcomes.races[exercise.name] = Result(f"in the race, {wrong}")
+        outcomes.races[exercise.name] = Result(f"in the race, {wrong}", wrong=True)
     except SandboxUnavailable:
         raise
     except Exception as failure:  # of the lab's own `chain`, reference or judge

@@ -21,6 +21,10 @@ from grader.marking.judge import Judge
 from grader.marking.questions import SandboxedSubmission, Stopped
 
 
+class WrongInRace(Exception):
+    """An answer of a race was wrong, in whichever lap: that loses the whole exercise. The text says how."""
+
+
 def race(
     lab: Lab,
     cells: Sequence[str],
@@ -33,8 +37,8 @@ def race(
     """Return None when the submission (`cells`: texts) is fast enough, else a sentence; it starts from `case`.
 
     What else a machine does (its caches are shared) only adds to a lap's seconds, so the quickest lap of each side
-    comes nearest to the truth. Raises Stopped as `SandboxedSubmission` does, NotJudged as `judge` does, and
-    RuntimeError when the reference fails: the lab's mistake.
+    comes nearest to the truth. Raises WrongInRace, Stopped as `SandboxedSubmission` does, NotJudged as `judge` does,
+    and RuntimeError when the reference fails: the lab's mistake.
     """
     terms = exercise.race
     assert terms is not None  # only such an exercise comes here
@@ -47,7 +51,7 @@ def race(
                 got = submission.ask(exercise, question)
                 problem = _problem(exercise, question, got, wanted, judge)
                 if problem is not None:
-                    return f"in the race, {problem}"
+                    raise WrongInRace(f"in the race, {problem}")
                 submitted.append(got.seconds)
         # again afterwards: a machine that was busy only before must not win the race; nobody has seen these questions,
         # so the next try asks them, too

@@ -58,7 +58,7 @@ def _answered(exercise, outcomes, rebuilt):
     raced = outcomes.races.get(exercise.name)
     # a wrong answer runs no race, which loses it
     lost = exercise.race is not None and (raced is None or bool(raced.problem))
-    share = 0.0 if _is_wrong_where_timed(exercise, cases, results) else exercise.share(cases, right, lost)
+    share = 0.0 if _is_wrong_where_timed(exercise, cases, results, raced) else exercise.share(cases, right, lost)
     case_results = tuple({"group": c.group, "edge": c.edge, "right": r} for c, r in zip(cases, right, strict=True))
     if all(right) and not (raced and raced.problem):
         return _mark(exercise, "graded", f"{len(cases)} questions, all right.", share, case_results)
@@ -71,10 +71,12 @@ def _answered(exercise, outcomes, rebuilt):
     return _mark(exercise, state, f"{_smallest(cases, results) or raced.problem}.{needs}", share, case_results)
 
 
-def _is_wrong_where_timed(exercise, cases, results):
+def _is_wrong_where_timed(exercise, cases, results, raced):
     # students know the size that is timed: an answer that is wrong there, and not only slow, gets nothing
     if exercise.race is None:
         return False
+    if raced is not None and raced.wrong:
+        return True
     timed = [r for c, r in zip(cases, results, strict=True) if c.group == exercise.race.group]
     return any(r.problem and not r.stopped for r in timed)
 

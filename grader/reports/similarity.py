@@ -3,7 +3,7 @@
 Winnowing (Schleimer, Wilkerson, Aiken 2003): an answer becomes a row of words in which every name, number and text of
 the student's own is one sign; of its runs of `RUN` words some are kept as fingerprints. Passages of the release, and
 those that much of the class shares, don't count; the report says how many, and which students share the same of them,
-since a large group that copied looks like a habit of the class. Comments, layout and names don't matter.
+since a large group that copied looks like a habit of the class. Comments, layout, names and parentheses don't matter.
 
 JPlag does more and needs Java on the machine that grades; these eighty lines need nothing.
 """
@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
+from grader.classroom import atomic
 from grader.runs.assignment import Assignment
 from grader.runs.grade import standing
 from grader.runs.results import read_result
@@ -24,6 +25,7 @@ RUN = 9  # words; shorter runs are alike by chance
 WINDOW = 4
 COMMON = 0.25  # share of the class from which on a run is common
 FEWEST = 6  # fingerprints of one's own, below which nothing is said
+PRINTED = 20  # lines
 _WORD = re.compile(
     r"#[^\n]*|(?P<text>[rbfuRBFU]{0,2}(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"))"
     r"|(?P<number>\d[\w.]*)|(?P<name>[^\W\d]\w*)|(?P<sign>[^\w\s])",
@@ -69,6 +71,16 @@ def lines(assignment: Assignment, least: float = 0.5) -> list[str]:
             )
     released = "\n".join(cell.text for cell in lab.source.cells if cell.type == "code")
     return report(similar(answers, released, least), len(answers))
+
+
+def tell(assignment: Assignment, least: float = 0.5) -> list[str]:
+    """Return what is printed of the report: its `PRINTED` first lines; where there are more, a file has them all."""
+    every = lines(assignment, least)
+    if len(every) <= PRINTED:
+        return every
+    path = assignment.course.records / "similarity" / f"{assignment.lab.name}.txt"
+    atomic.write(path, "\n".join([*every, ""]))
+    return [*every[:PRINTED], f"… and {len(every) - PRINTED} more lines: all are in {path}."]
 
 
 def similar(answers: Mapping[str, str], released: str = "", least: float = 0.5) -> Likeness:
@@ -134,7 +146,7 @@ def _words(text):
         if kind == "name":
             # a name says what it is for; which name it is says nothing, unless it is the language's
             yield token.group() if keyword.iskeyword(token.group()) else "a"
-        elif kind is not None:
+        elif kind is not None and token.group() not in "()":  # those that change nothing can stand anywhere
             yield {"text": "'", "number": "1"}.get(kind, token.group())
 
 

@@ -3,6 +3,7 @@
 import os
 import select
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
 from grader.sandbox.errors import Ended, SandboxStopped
@@ -18,6 +19,8 @@ class Pipes:
     """
 
     ended: Any = None  # `errors.Ended`, once it has
+    work: str  # path, from outside, of the folder in which the program works
+    before_end: Callable[[], object] = staticmethod(lambda: None)  # called where the program is seen to have stopped
     _requests: int
     _evidence: int
     _deadline: float
@@ -52,6 +55,10 @@ class Pipes:
         """Kill everything inside; `limit`, a key of `errors.SENTENCES`, says why. The first reason stays."""
         raise NotImplementedError
 
+    def warn(self) -> None:
+        """Send SIGTERM to the program, if it still runs."""
+        raise NotImplementedError
+
     def close(self) -> Ended:
         """End what still runs, wait until it is gone, and give everything back. May be called again."""
         raise NotImplementedError
@@ -74,6 +81,7 @@ class Pipes:
             self._stopped("time")
 
     def _stopped(self, limit: str) -> NoReturn:
+        self.before_end()
         self.stop(limit)
         raise SandboxStopped(self.close())
 

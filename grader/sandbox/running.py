@@ -13,7 +13,7 @@ from typing import Any
 from grader.sandbox.errors import Ended
 from grader.sandbox.pipes import AT_ONCE, Pipes
 from grader.sandbox.profile import Profile
-from grader.sandbox.usage import usage
+from grader.sandbox.usage import processes_below, usage
 
 EVERY = 0.05  # seconds between two looks at what is used
 GATE = 60.0  # seconds in which a sandbox must stand; it takes hundredths of one
@@ -75,6 +75,18 @@ class Running(Pipes):
             if not self._over:
                 self._limit = self._limit or limit
                 self._parts.first.kill()
+
+    def warn(self) -> None:
+        """Send SIGTERM to the program: of what bubblewrap's process has started, the first."""
+        with self._turn, suppress(ProcessLookupError):
+            below = [] if self._over else processes_below(self.first_pid)[1:]
+            if below:
+                os.kill(below[0], signal.SIGTERM)
+
+    @property
+    def work(self) -> str:  # type: ignore[override]
+        """The path, from outside, of the folder in which the program works."""
+        return f"/proc/{self.first_pid}/root/tmp"
 
     def processor_seconds(self) -> float | None:
         """Return what all its processes used so far, those that have ended too; None: not counted on this machine."""

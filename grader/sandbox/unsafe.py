@@ -73,7 +73,7 @@ class UnsafeProcess(Pipes):
     """The result of `UnsafeSandbox.start`: `send`, `receive`, `stop`, `close` and `ended`, as `Running` has."""
 
     def __init__(self, profile: Profile, folder: Path) -> None:
-        self._folder, self._profile = folder, profile
+        self._folder, self._profile, self.work = folder, profile, str(folder / "work")
         self._started = time.monotonic()
         self._deadline = self._started + profile.seconds
         theirs, self._requests = os.pipe()
@@ -101,6 +101,11 @@ class UnsafeProcess(Pipes):
         """End it, remove what it left, and return `Ended`. May be called again."""
         self.stop("closed")
         return self.ended
+
+    def warn(self) -> None:
+        """Send SIGTERM to it, if it still runs."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._process.pid, signal.SIGTERM)
 
     def stop(self, limit: str) -> None:
         """Kill it and its group, and remove what it left; `limit` says why. The first reason stays."""

@@ -22,6 +22,7 @@ from grader.lab.spec import Edit, Lab, Marking, Wrong
 from grader.marking.mark import mark_submission
 from grader.sandbox import Sandbox, SandboxUnavailable
 from grader.sandbox.unsafe import WARNING, UnsafeSandbox
+from grader.selftest.secrets import SECRETS, SLOW_SECRETS, passes
 
 SOLUTION, STUB, SPECIFICATION = "the solution", "the stub", "the slow specification"
 IN_A_ROW, IN_A_ROW_SHORT = 20, 2
@@ -63,11 +64,13 @@ def selftest(
     sandbox: Callable = Sandbox,
     tell: Callable[[str], object] = lambda line: None,
     checks: bool = True,
+    secrets: int = SECRETS,
 ) -> Report:
     """Return the `Report` on `lab`, as `load_lab` gives it. `tell` hears a line after each submission.
 
     `short` marks one wrong answer of every exercise in one submission, so it can't see that one answer costs another
-    exercise; it marks the first `FEW` of each, and repeats less. `checks=False` leaves the notebook's own checks out.
+    exercise; it marks the first `FEW` of each, repeats less, and asks none the questions of many secrets:
+    of `secrets`, or of three where a question takes seconds. `checks=False` leaves the notebook's own checks out.
     """
     problems = list(_as_written(lab))
     answers = [answer for exercise in lab.exercises if not exercise.manual for answer in answers_to(exercise, lab)]
@@ -76,6 +79,7 @@ def selftest(
         problems += marker.mark([_solution(lab, e) for e in lab.exercises], f"{SOLUTION}, time {number + 1}")
     problems += _of_the_checks(lab, tell) if checks else []
     problems += _of_wrong_answers(marker, answers, short)
+    problems += [] if short else _of_many_secrets(lab, answers, sandbox, tell, secrets)
     return Report(lab.name, tuple(problems), len(answers), marker.count)
 
 
@@ -92,6 +96,21 @@ def _of_wrong_answers(marker, answers, short):
         names = {answer.exercise for answer in together}  # the others are the solution, which needs its time and tries
         marker.lab = replace(lab, exercises=[_quick(e) if e.name in names else e for e in lab.exercises])
         yield from marker.mark(together, title, alone=not short)
+
+
+def _of_many_secrets(lab, answers, sandbox, tell, secrets):
+    """Yield the wrong answers that the questions of some secrets do not catch."""
+    for answer in (a for a in answers if a.label not in (SOLUTION, STUB, SPECIFICATION)):
+        exercise = _quick(lab.exercise(answer.exercise))
+        texts = {cell.exercise: cell.solution for cell in lab.source.exercises()} | {answer.exercise: answer.text}
+        code = [cell for cell in lab.source.cells if cell.type == "code" and cell.role in ("given", "exercise")]
+        cells = [texts[cell.exercise] if cell.role == "exercise" else cell.solution for cell in code]
+        is_quick = exercise.host is None and exercise.outside is None
+        asked = secrets if is_quick else min(secrets, SLOW_SECRETS)
+        count = passes(lab, exercise, cells, answer.gets, sandbox, asked)
+        tell(f"{'✕' if count else '✓'} {answer.exercise}: {answer.label}: passes for {count} of {asked} secrets")
+        if count:
+            yield f"{answer.exercise}: {answer.label!r} passes for {count} of {asked} secrets; it must for none"
 
 
 def answers_to(exercise: Marking, lab: Lab) -> list[Answer]:

@@ -43,6 +43,7 @@ def ops(draw):
         op_of("add", ((30, 30), "/gpu:1"), ((30,), "/gpu:0")),
         op_of("add", ((2000, 2000), "/gpu:0"), ((2000, 2000), "/gpu:0")),
         op_of("cat", ((4, 2), "/gpu:0"), ((3, 2), "/gpu:1"), ((3, 2), "/gpu:1")),
+        op_of("cat", ((1, 6), "/gpu:0"), ((2, 4), "/gpu:1")),  # fewer numbers, in a longer shape
         op_of("cat", ((4, 2), "/gpu:1"), ((2, 2), "/cpu:0"), ((2, 2), "/cpu:0")),
     ]
     return [(op,) for op in fixed], [(_drawn_op(draw),) for _ in range(14)]
@@ -121,6 +122,7 @@ def placed_programs(draw):
         (line, "/gpu:0 /gpu:0 /gpu:1"),
         (square, "/cpu:0 /gpu:0 /gpu:0"),
         (twice, "/cpu:0 /gpu:0 /gpu:0 /gpu:0"),
+        (twice, "/cpu:0 /gpu:0 /cpu:0 /cpu:0"),
         (twice, "/cpu:0 /gpu:0 /gpu:1 /gpu:0"),
         (twice, "/gpu:0 /cpu:0 /cpu:0 /gpu:0"),
     ]

@@ -175,6 +175,7 @@ def device_for(op):
         ),
         "the first wins a tie": Edit("if len(holders) == 1 ", "if holders "),
         "rows are counted": Edit("math.prod(shape)", "shape[0]"),
+        "lengths are added": Edit("math.prod(shape)", "sum(shape)"),
         "fails without inputs": Edit("max(held.values(), default=0)", "max(held.values())"),
         "products only": """
 def device_for(op):

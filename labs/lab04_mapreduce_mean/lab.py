@@ -303,9 +303,8 @@ def work():
 
 with local_cluster(local=1, simulated_gpus=1) as cluster:
     with cluster.at("/job:local/task:0/gpu:0"):
-        rows = cluster.executor.submit(work).result(timeout=60)
+        record = cluster.executor.submit(work).result(timeout=60)
 
-record = [{**row, "device": "/job:local/task:0" + row["device"]} for row in rows]
 for op in record:
     print(f"{op['op']:<20} {op['device']:<26} {op['bytes_moved']:>7,} bytes moved{', a view' * op['view']}")
 print("ran elsewhere:", strays(record, "/job:local/task:0/gpu:0"))

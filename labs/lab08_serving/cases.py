@@ -95,6 +95,7 @@ def fixed_batchers():
         ],
         "given up": [
             (4, 4, [take(0, 1, until=2), idle(1)]),
+            (4, 4, [take(0, 1, until=9), idle(1), idle(2)]),
             (4, 4, [take(0, 1, until=2), idle(3), take(4, 2)]),
             (4, 4, [take(0, 1, until=2), idle(2)]),
             (4, 1, [take(0, 1, until=2), take(1, 2)]),

@@ -7,6 +7,7 @@ holds no answer. When a life ends is decided by whoever answers `ask`.
 import contextlib
 import io
 import json
+import operator
 import os
 import select
 import shutil
@@ -74,7 +75,8 @@ def _life(entry, folder, numbers):
             for kill in (os.killpg, os.kill):  # its group is there as soon as it asks for anything
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
+            with contextlib.suppress(ChildProcessError):  # where SIGCHLD is ignored, nothing is left to wait for
+                os.waitpid(process, 0)
 
 
 def _followed(process, ask, steps, changes):
@@ -98,8 +100,8 @@ def _followed(process, ask, steps, changes):
             question = json.loads(line)
             if "raised" in question:
                 raise RuntimeError(question["raised"])
-            if "gave" in question:
-                return question["how"], question["gave"]
+            if "how" in question:
+                return question["how"], question.get("gave")
             told = ask(**question)
             if told.get("then") == "kill":
                 os.kill(process, signal.SIGKILL)
@@ -127,7 +129,7 @@ def _run(entry, steps, changes, folder, numbers):
         return
 
     def step(number, state):
-        told = asking(do="step", step=number, state=state)
+        told = asking(do="step", step=_whole(number), state=_whole(state))
         if "error" in told:
             raise ValueError(told["error"])
         return told["state"]
@@ -135,12 +137,20 @@ def _run(entry, steps, changes, folder, numbers):
     sys.addaudithook(_watch(_asking(changes), folder))
     try:
         gave = entry(folder, *numbers, step)
-        end = {"how": "stub" if gave is ... else "returned", "gave": gave if type(gave) is int else None}
+        end = {"how": "stub"} if gave is ... else {"how": "returned", "gave": None if gave is None else _whole(gave)}
     except SystemExit:  # as a script ends itself
         end = {"how": "returned", "gave": None}
     except BaseException as failure:
         end = {"raised": f"{type(failure).__name__}: {failure}".replace(folder, "folder")[:300]}
     steps.sendall(json.dumps(end).encode() + b"\n")
+
+
+def _whole(value):
+    """Return a whole number, Python's, numpy's or torch's, as Python's; raises TypeError that says what it is."""
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        kind, text = type(value).__name__, str(value)[:40]
+        raise TypeError(f"a whole number is asked for, not a {kind}" + (f", {text}" if " at 0x" not in text else ""))
+    return operator.index(value)
 
 
 def _asking(link):

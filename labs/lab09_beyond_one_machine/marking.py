@@ -1,79 +1,53 @@
 """How lab 09 is marked: measured programs, ends of a job, tasks and their data are drawn for each submission.
 
-The machine on which the job's steps are done is in a sandbox of the grader's own: what a step makes of a state only it
-knows, it decides when a life ends, and its record says what was done again. The lives are processes beside the answer.
+Each life of the job is a sandbox of its own. The machine that does its steps is here, in the grader: what a step makes
+of a state only it knows, it decides when a life ends, it is told from outside of what changes in the folder, and its
+record says what was done again.
 """
 
-from pathlib import Path
+from dataclasses import replace
 
-from grader.lab.spec import Host, Lab, Marking
+from course.checks.exercise import Observed
+from grader.lab.spec import Lab, Marking
+from grader.marking.messages import Answer
 from grader.marking.result_types import Integer, List_, Optional_, Text, Tuple_
 
 from .checks import EXERCISES
-
-HERE = Path(__file__).parent
-
-ASKING = f"""
-{(HERE / "driver.py").read_text(encoding="utf-8")}
-
-def drive(entry, port, steps, every, first):
-    @contextlib.contextmanager
-    def connect():
-        with socket.create_connection(("127.0.0.1", port), timeout=15) as link, link.makefile("rb") as answers:
-            def ask(**question):
-                link.sendall(json.dumps(question).encode() + b"\\n")
-                return json.loads(answers.readline())
-
-            yield ask
-
-    return drive_job(entry, connect, steps, every, first)
-"""
-
-SERVING = f"""
-{(HERE / "machine.py").read_text(encoding="utf-8")}
-
-import json
-import socketserver
-import threading
-
-from grader.inside.links import LinkServer
+from .machine import Machine
 
 
-class Host:
-    def __init__(self, plan):
-        self.machine = machine = Machine(plan)
-        self.lock, turn = threading.Lock(), threading.Lock()
-        lock = self.lock
-
-        class Link(socketserver.StreamRequestHandler):
-            def handle(self):
-                if not turn.acquire(timeout=5):  # one at a time: a life can't begin another beside itself
-                    return
-                try:
-                    while line := self.rfile.readline(1000):
-                        with lock:
-                            told = answer(machine, line)
-                        self.wfile.write(json.dumps(told).encode() + b"\\n")
-                finally:
-                    turn.release()
-
-        self.server = LinkServer(("127.0.0.1", 0), Link)
-        self.address = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
-
-    def seen(self):
-        self.server.shutdown()
-        self.server.server_close()
-        with self.lock:
-            return self.machine.record
+def lived(case, submission):
+    """Return the `Answer` of a job to a plan of its lives: each gets the folder that the last one left."""
+    machine, folder, begun, ended = Machine(case.plan), {}, [], []
+    while (order := machine.ask("begin"))["more"]:
+        folder = begun[order["back"] - 1] if order["back"] else folder
+        begun.append(folder)
+        with submission.another() as life:
+            how, answer, folder = _one_life(life, machine, folder, case)
+        if answer.kind not in ("value", "ended"):
+            before = f"; life {len(ended)} {ended[-1][0]}" if ended else ""
+            return replace(answer, text=f"{answer.text} (in life {len(ended) + 1}{before})")
+        ended.append((how, answer.value))
+    return Answer("value", Observed(ended, machine.record))
 
 
-def answer(machine, line):
-    try:
-        return machine.ask(**json.loads(line))
-    except (ValueError, TypeError, KeyError, RecursionError) as problem:
-        return {{"error": f"{{type(problem).__name__}}: {{problem}}"[:200]}}
-"""
+def _one_life(life, machine, folder, case):
+    """Return how a life ended, its last `Answer`, and the folder that it leaves."""
+    answer = life.lay(folder)
+    if answer.kind == "laid":
+        answer = life.call(*case.arguments, steps=True)
+    while True:
+        for moment in life.look()[:: -1 if case.plan["backwards"] else 1]:
+            if machine.ask("change").get("then") == "tear":
+                return "was killed as it wrote", Answer("ended"), moment
+        if answer.kind != "step":
+            return ("returned" if answer.kind == "value" else "ended"), answer, life.entries
+        order = machine.ask("step", *answer.value)
+        if order.get("then") == "kill":
+            return "was killed", Answer("ended"), life.entries
+        if order.get("then") == "term":
+            life.warn()
+        answer = life.step(order)
 
 
 LAB = Lab(
@@ -87,8 +61,8 @@ LAB = Lab(
         ),
         Marking(
             EXERCISES["job"],
-            List_(Tuple_(Text(40), Optional_(Integer()))),
-            host=Host(call=ASKING, source=SERVING, seen=List_(Tuple_(Text(10), Integer(), Integer(), Integer()))),
+            Optional_(Integer()),
+            outside=lived,
             groups={"killed": 0.4, "torn": 0.3, "warned": 0.3},
             seconds=10.0,
         ),

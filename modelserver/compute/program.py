@@ -11,7 +11,15 @@ import torch
 from modelserver.compute.device import torch_name
 from modelserver.versions.checksums import DamagedVersion, verified_files
 from modelserver.versions.signature import Signature, split_rows
-from modelserver.versions.version import ABOUT, EXAMPLES, LABELLED, PROGRAM, read_arrays, read_version
+from modelserver.versions.version import (
+    ABOUT,
+    DEFAULT_SIGNATURE,
+    LABELLED,
+    examples_file,
+    program_file,
+    read_arrays,
+    read_version,
+)
 
 #: Answers may differ from the recorded ones by this share and this much: another processor adds up in another order.
 _SHARE, _AMOUNT = 1e-4, 1e-5
@@ -61,9 +69,12 @@ class Program:
         return arrays
 
 
-def load(folder: str, device: str, judged_by: str | None, largest: int) -> tuple[Program, dict[str, Any]]:
+def load(
+    folder: str, device: str, judged_by: str | None, largest: int, name: str = DEFAULT_SIGNATURE
+) -> tuple[Program, dict[str, Any]]:
     """Return the version in `folder` as a `Program`, warmed up, and {"difference": …, "accuracy": …, "own": …}.
 
+    `name`: which of its signatures the program is of; labelled examples are for the default one.
     `difference`: "" or how its answers differ from the recorded ones. `accuracy`: on the labelled examples in the
     version's folder `judged_by`, from 0 to 1; `own`: on its own ones; None without. `largest`: rows of the largest
     batch, for the warm-up. `device`: "/gpu:1" or, as torch says, "cuda:1". Raises DamagedVersion and NotYours as
@@ -72,15 +83,18 @@ def load(folder: str, device: str, judged_by: str | None, largest: int) -> tuple
     version = read_version(Path(folder))
     if device != "cpu":
         device = torch_name(device)
-    files = verified_files(version.folder, (PROGRAM, EXAMPLES))
-    program = Program(files[PROGRAM], version.signature, device)
-    recorded = read_arrays(files[EXAMPLES], f"{folder}/{EXAMPLES}")
-    examples = [recorded[f"in.{spec.name}"] for spec in version.signature.inputs]
-    for spec, array in zip(version.signature.inputs, examples, strict=True):
+    signature = version.signatures[name]
+    files = verified_files(version.folder, (program_file(name), examples_file(name)))
+    program = Program(files[program_file(name)], signature, device)
+    where = f"{folder}/{examples_file(name)}"
+    recorded = read_arrays(files[examples_file(name)], where)
+    examples = [recorded[f"in.{spec.name}"] for spec in signature.inputs]
+    for spec, array in zip(signature.inputs, examples, strict=True):
         if array.shape[1:] != spec.shape or array.dtype != spec.dtype or len(array) < 2:
-            raise DamagedVersion(f"{folder}/{EXAMPLES}: {spec.name} is not as {ABOUT} says; export the model again")
+            raise DamagedVersion(f"{where}: {spec.name} is not as {ABOUT} says; export the model again")
     comparison = {"difference": _difference(program, examples, recorded), "accuracy": None}
-    comparison["own"] = _accuracy(program, version.folder) if version.labelled else None
+    judged = name == DEFAULT_SIGNATURE and version.labelled
+    comparison["own"] = _accuracy(program, version.folder) if judged else None
     if judged_by is not None:
         own = Path(judged_by) == version.folder
         comparison["accuracy"] = comparison["own"] if own else _accuracy(program, Path(judged_by))

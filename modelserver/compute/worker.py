@@ -85,7 +85,7 @@ class Worker:
         try:
             order = json.loads(bytes(message.data))
             self._programs[message.program], comparison = load(
-                order["folder"], self._device, order["judged_by"], self._largest
+                order["folder"], self._device, order["judged_by"], self._largest, order["signature"]
             )
         except Exception as error:  # torch.export.load raises any error at a file that is no program
             self.say(Message(Kind.NOT_LOADED, **about, data=_shown(error)))

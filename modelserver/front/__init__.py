@@ -2,5 +2,5 @@
 
 Read in this order: `queue` (requests, batches), `worker_process` (one worker, seen from here), `pool` (all of them: who
 gets which batch), `models` (which version is served), `watcher` (new versions), `app` (what an address answers), `body`
-and `connection` (limits on what comes in), `access`, `metrics`, `server` (the process).
+and `connection` (limits on what comes in), `access`, `metrics`, `grpc_server`, `server` (the process).
 """

@@ -1,6 +1,5 @@
 """What each address answers. Inference, the one that is asked often, goes past the router."""
 
-import asyncio
 import itertools
 import logging
 import secrets
@@ -24,7 +23,6 @@ from modelserver.protocol.errors import Refused, wrong
 from modelserver.protocol.metadata import of_model, of_server, openapi
 from modelserver.protocol.request import read_request
 from modelserver.protocol.response import response
-from modelserver.versions.signature import split_rows
 
 _log = logging.getLogger(__name__)
 #: A request that takes longer than this, in seconds, is logged whatever it got.
@@ -77,20 +75,8 @@ class App:
         except CallerGone:
             status = 499
         seconds = time.perf_counter() - began
-        self._count(parts, loaded, status, seconds)
-        if status >= 400 or seconds > _SLOW or _log.isEnabledFor(logging.DEBUG):
-            version = f" version {loaded.version.number}" if loaded else ""
-            level = logging.DEBUG if status < 400 and seconds <= _SLOW else logging.WARNING
-            _log.log(
-                level,
-                "request %s %s %r%s: %d in %.1f ms",
-                request_id,
-                scope["method"],
-                path[:200],
-                version,
-                status,
-                seconds * 1e3,
-            )
+        self._metrics.request_ends(loaded and loaded.version, status, seconds)
+        log_request(f"{request_id} {scope['method']} {path[:200]!r}", loaded, status, seconds)
 
     def _model_at(self, parts):
         if len(parts) == 5:
@@ -101,35 +87,14 @@ class App:
 
     async def _infer(self, loaded: Loaded, scope: Any, receive: Any, headers: dict[bytes, bytes]) -> Any:
         """Return the parts of the answer's body, and the size of its JSON, None where it is all JSON."""
-        body = await self._bodies.read(receive, headers, limit_of(loaded.version.signature, self._largest))
+        body = await self._bodies.read(receive, headers, limit_of(loaded.version, self._largest))
         size = headers.get(b"inference-header-content-length")
         if size is not None and not (size.isdigit() and len(size) < 12):
             raise wrong(f"header Inference-Header-Content-Length: {size.decode('latin-1')!r:.40}; give a whole number.")
-        signature = loaded.version.signature
-        request = read_request(body, None if size is None else int(size), signature, self._largest)
-        answer = self._pool.submit(loaded.program, request)
-        cancel_with_caller = scope["extensions"][CANCEL_WITH_CALLER]
-        cancel_with_caller(answer)
-        loaded.waiting += 1
-        try:
-            data, rows, offset = await answer
-        except asyncio.CancelledError:
-            self._queue.forget_gone()
-            raise CallerGone from None
-        finally:
-            cancel_with_caller(None)
-            self._models.answered(loaded)
-        arrays = [array[offset : offset + request.rows] for array in split_rows(signature.outputs, rows, data)]
+        header_size = None if size is None else int(size)
+        request = read_request(body, header_size, loaded.version.signatures, self._largest)
+        arrays = await self._models.infer(loaded, request, scope["extensions"][CANCEL_WITH_CALLER])
         return response(loaded.version, request, arrays)
-
-    def _count(self, parts, loaded, status, seconds):
-        if loaded is not None:
-            model = loaded.version.model
-            self._metrics.requests[model, str(loaded.version.number), status] += 1
-            if status == 200:
-                self._metrics.seconds[model].observe(seconds)
-        elif status >= 400:
-            self._metrics.requests["", "", status] += 1
 
     # --- everything but inference ------------------------------------------------------------------------------------
 
@@ -165,9 +130,7 @@ class App:
         return Starlette(routes=routes, exception_handlers=handlers)
 
     def _ready(self, request: Request) -> Response:
-        missing = [model for model in self._models.all.values() if model.current is None]
-        if missing or not self._models.all or not self._pool.pids:
-            why = "; ".join(f"{model.name}: {model.problem}" for model in missing) or "no model, or no worker, is there"
+        if why := self._models.why_not_ready():
             raise Refused(503, f"not ready: {why}", {"Retry-After": "1"})
         return _json({"ready": True})
 
@@ -201,6 +164,15 @@ class App:
         served = {model.name: model.current.version.number for model in self._models.all.values() if model.current}
         text = self._metrics.text(self._queue.length, self._queue.bytes, len(self._pool.pids), served)
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+
+def log_request(request: str, loaded: Loaded | None, status: int, seconds: float) -> None:
+    """Log a request, by its id and address, that failed or was slow; another only where all are logged."""
+    failed = status >= 400 or seconds > _SLOW
+    if failed or _log.isEnabledFor(logging.DEBUG):
+        version = f" version {loaded.version.number}" if loaded else ""
+        level = logging.WARNING if failed else logging.DEBUG
+        _log.log(level, "request %s%s: %d in %.1f ms", request, version, status, seconds * 1e3)
 
 
 def _json(value: Any, status: int = 200, headers: Any = None) -> Response:

@@ -1,11 +1,12 @@
 """A request's body: read to its end, no longer than it may be, unpacked no further than that."""
 
 import zlib
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from typing import Any
 
 from modelserver.protocol.errors import Refused, wrong
-from modelserver.versions.signature import Signature
+from modelserver.versions.version import Version
 
 #: Characters that a number of JSON may take: what the longest double has, a comma, and some blanks.
 _CHARACTERS = 40
@@ -20,9 +21,9 @@ class CallerGone(Exception):
     """The connection closed before the body was whole; nobody waits for an answer."""
 
 
-def limit_of(signature: Signature, largest: int) -> int:
+def limit_of(version: Version, largest: int) -> int:
     """Return the bytes that the body of a request for `largest` rows may have, as JSON or binary."""
-    elements = sum(spec.row_elements for spec in signature.inputs)
+    elements = max(sum(spec.row_elements for spec in one.inputs) for one in version.signatures.values())
     return _AROUND + largest * elements * _CHARACTERS
 
 
@@ -52,6 +53,25 @@ class Bodies:
         packing = headers.get(b"content-encoding")
         return body if packing is None else _unpacked(body, packing.lower(), limit, headers)
 
+    @contextmanager
+    def reserved(self, size: int) -> Iterator[None]:
+        """Within the `with`, count `size` bytes: a body may come that is as long. Raises Refused, 429."""
+        self._check_room(size)
+        self.bytes += size
+        try:
+            yield
+        finally:
+            self.bytes -= size
+
+    def _check_room(self, size=0):
+        if self.bytes + size > self._limit:
+            raise Refused(
+                429,
+                f"requests of {self._limit} bytes in all are on their way in already. Send it again in a "
+                "second, faster, or in smaller parts.",
+                {"Retry-After": "1"},
+            )
+
     async def _rest(self, receive, headers, limit, body):
         """Return `body` with all that follows."""
         held = 0
@@ -61,13 +81,7 @@ class Bodies:
                 held = len(body)
                 if held > limit:
                     raise _too_large(limit, headers)
-                if self.bytes > self._limit:
-                    raise Refused(
-                        429,
-                        f"requests of {self._limit} bytes in all are on their way in already. Send it again in a "
-                        "second, faster, or in smaller parts.",
-                        {"Retry-After": "1"},
-                    )
+                self._check_room()
                 message = await receive()
                 body += message.get("body", b"")
                 if message["type"] == "http.disconnect":

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 
 from modelserver.front.histogram import ROWS, Histogram
 from modelserver.front.queue import Batch
+from modelserver.versions.version import Version
 
 _HELP = {
     "serving_requests_total": ("counter", "requests answered, by model, version and HTTP status"),
@@ -37,6 +38,15 @@ class Metrics:
         self.workers_lost = 0
         self.refused: Counter[str] = Counter()
         self._began = time.monotonic()
+
+    def request_ends(self, version: Version | None, status: int, seconds: float) -> None:
+        """Count a request that got `status`, HTTP's, for a `version`; of those for none only what was refused."""
+        if version is not None:
+            self.requests[version.model, str(version.number), status] += 1
+            if status == 200:
+                self.seconds[version.model].observe(seconds)
+        elif status >= 400:
+            self.requests["", "", status] += 1
 
     def batch_begins(self, batch: Batch) -> None:
         """Count how long each of its requests waited."""

@@ -2,16 +2,23 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numpy
 
 from modelserver.deadlines import SERVING_STARTS
+from modelserver.front.body import CallerGone
 from modelserver.front.metrics import Metrics
 from modelserver.front.pool import Pool
 from modelserver.protocol.errors import Refused
+from modelserver.protocol.request import InferRequest
 from modelserver.versions.publish import in_use
-from modelserver.versions.version import Version, read_version
+from modelserver.versions.signature import split_rows
+from modelserver.versions.version import DEFAULT_SIGNATURE, Version, read_version
 
 _log = logging.getLogger(__name__)
 #: Versions of a model that stay loaded: the one that is served, and the one before it, to go back to at once.
@@ -28,10 +35,10 @@ class NoWorker(NotTaken):
 
 @dataclass(eq=False)
 class Loaded:
-    """A version that every worker has, as `program`; `waiting`: requests for it that have no answer yet."""
+    """A version that every worker has; `programs`: by signature. `waiting`: requests for it that have no answer yet."""
 
     version: Version
-    program: int
+    programs: dict[str, int]
     accuracy: float | None
     held: ExitStack
     waiting: int = 0
@@ -72,6 +79,35 @@ class Models:
             raise Refused(404, f"model {name}, version {number!r:.40}: it is not loaded; these are: {numbers}.")
         return loaded
 
+    async def infer(
+        self, loaded: Loaded, request: InferRequest, cancel_with_caller: Callable[[Any], None] = lambda answer: None
+    ) -> list[numpy.ndarray]:
+        """Return the outputs for a request of `loaded`, in the order of its signature, `(rows, *shape)` each.
+
+        `cancel_with_caller` gets a future to cancel when the caller goes away, and None once there is nothing more to
+        cancel; a task that is cancelled will do as well. Raises Refused, or CallerGone: the request is not computed.
+        """
+        answer = self._pool.submit(loaded.programs[request.signature], request)
+        cancel_with_caller(answer)
+        loaded.waiting += 1
+        try:
+            data, rows, offset = await answer
+        except asyncio.CancelledError:
+            self._pool.forget_gone()
+            raise CallerGone from None
+        finally:
+            cancel_with_caller(None)
+            self._answered(loaded)
+        arrays = split_rows(loaded.version.signatures[request.signature].outputs, rows, data)
+        return [array[offset : offset + request.rows] for array in arrays]
+
+    def why_not_ready(self) -> str:
+        """Return what is missing before every model can answer, in words; "" when nothing is."""
+        missing = [model for model in self.all.values() if model.current is None]
+        if missing:
+            return "; ".join(f"{model.name}: {model.problem}" for model in missing)
+        return "" if self.all and self._pool.pids else "no model, or no worker, is there"
+
     async def take_up(self, model: Model, number: int, by_command: bool = False) -> None:
         """Judge the version `number` of `model`, load it everywhere and serve it; raises NotTaken, and nothing changed.
 
@@ -87,13 +123,7 @@ class Models:
             held.enter_context(in_use(folder))
             judge = model.current if model.current and model.current.version.labelled else None
             judged_by = judge.version.folder if judge else (version.folder if version.labelled else None)
-            program, comparison = await self._pool.judge(folder, judged_by)
-            try:
-                self._accept(model, version, comparison, by_command)
-                await self._pool.share(program, folder)
-            except BaseException:
-                self._pool.unload(program)
-                raise
+            programs, accuracy = await self._programs(model, version, judged_by, by_command)
         except TimeoutError:
             held.close()
             raise NoWorker(f"no worker has been there for {SERVING_STARTS:g} s") from None
@@ -104,13 +134,25 @@ class Models:
             held.close()
             raise
         # its own labelled examples judge the next one, so what it scores on them is what counts
-        self._switch(model, Loaded(version, program, comparison["own"], held))
+        self._switch(model, Loaded(version, programs, accuracy, held))
 
-    def answered(self, loaded: Loaded) -> None:
-        """Count one request of `loaded` less; a retired version is unloaded when it has none left."""
-        loaded.waiting -= 1
-        if loaded.retired and not loaded.waiting:
-            self._drop(loaded)
+    async def _programs(self, model, version, judged_by, by_command):
+        """Load each signature of a version in every worker; return {signature: program}, and its own accuracy."""
+        programs: dict[str, int] = {}
+        accuracy = None
+        try:
+            for name in version.signatures:
+                judge = judged_by if name == DEFAULT_SIGNATURE else None
+                programs[name], comparison = await self._pool.judge(version.folder, name, judge)
+                self._accept(model, version, comparison, by_command)
+                accuracy = comparison["own"] if name == DEFAULT_SIGNATURE else accuracy
+            for name, program in programs.items():
+                await self._pool.share(program, version.folder, name)
+        except BaseException:
+            for program in programs.values():
+                self._pool.unload(program)
+            raise
+        return programs, accuracy
 
     def close(self) -> None:
         """Let go of all folders."""
@@ -124,7 +166,7 @@ class Models:
         current = model.current
         if by_command or current is None or comparison["accuracy"] is None or not current.version.labelled:
             return
-        if current.version.signature != version.signature:
+        if current.version.signatures != version.signatures:
             _log.info("%s: its signature is another than version %d's", version, current.version.number)
         if current.accuracy is not None and comparison["accuracy"] < current.accuracy - self._margin:
             raise NotTaken(
@@ -148,6 +190,13 @@ class Models:
         score = "" if loaded.accuracy is None else f"; accuracy {loaded.accuracy:.4f}"
         _log.info("%s is served%s%s", loaded.version, was, score)
 
+    def _answered(self, loaded):
+        """Count one request of `loaded` less; a retired version is unloaded when it has none left."""
+        loaded.waiting -= 1
+        if loaded.retired and not loaded.waiting:
+            self._drop(loaded)
+
     def _drop(self, loaded):
-        self._pool.unload(loaded.program)
+        for program in loaded.programs.values():
+            self._pool.unload(program)
         loaded.held.close()

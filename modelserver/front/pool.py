@@ -44,7 +44,7 @@ class Pool:
         self._queue, self._metrics, self._model_seconds = queue, metrics, model_seconds
         self._workers: list[WorkerProcess] = []
         self._idle: list[WorkerProcess] = []
-        self._programs: dict[int, Path] = {}  # what every worker has, or is loading
+        self._programs: dict[int, tuple[Path, str]] = {}  # what every worker has, or is loading
         self._tasks: set[asyncio.Task] = set()
         self._soon, self._closing, self._failures = False, False, 0
         self._available = asyncio.Event()
@@ -72,8 +72,12 @@ class Pool:
         self._dispatch_soon()
         return answer
 
-    async def judge(self, folder: Path, judged_by: Path | None) -> tuple[int, dict[str, Any]]:
-        """Load a version in one worker; return (its program's number, how its answers compare).
+    def forget_gone(self) -> None:
+        """Take the requests out of the queue whose callers are gone."""
+        self._queue.forget_gone()
+
+    async def judge(self, folder: Path, signature: str, judged_by: Path | None) -> tuple[int, dict[str, Any]]:
+        """Load a version's `signature` in one worker; return (its program's number, how its answers compare).
 
         `share` gives it to the others, `unload` forgets it. Raises NotLoaded; WorkerLost when it ended two workers.
         """
@@ -81,22 +85,22 @@ class Pool:
         for attempt in range(_ATTEMPTS):
             worker = await self._any_worker()
             try:
-                return program, await worker.load(program, folder, judged_by)
+                return program, await worker.load(program, folder, signature, judged_by)
             except WorkerLost as lost:
                 if attempt:
                     raise WorkerLost(f"{_ATTEMPTS} workers ended while they loaded {folder}: {lost}") from None
         raise AssertionError
 
-    async def share(self, program: int, folder: Path) -> None:
+    async def share(self, program: int, folder: Path, signature: str) -> None:
         """Load a judged program in all other workers, one after the other, and in those that start later."""
-        self._programs[program] = folder
+        self._programs[program] = folder, signature
         while True:
             missing = [w for w in self._up() if program not in w.programs]
             if not missing and any(program in worker.programs for worker in self._up()):
                 return
             worker = missing[0] if missing else await self._any_worker()
             with suppress(WorkerLost):
-                await worker.load(program, folder, None)
+                await worker.load(program, folder, signature)
 
     def unload(self, program: int) -> None:
         """Forget a program in all workers."""
@@ -214,7 +218,7 @@ class Pool:
                 async with asyncio.timeout(SERVING_STARTS):
                     await worker.started
                 while missing := [program for program in self._programs if program not in worker.programs]:
-                    await worker.load(missing[0], self._programs[missing[0]], None)
+                    await worker.load(missing[0], *self._programs[missing[0]])
             except TimeoutError:
                 return worker.kill(f"it did not start in {SERVING_STARTS:g} s")
             except (NotLoaded, WorkerLost) as error:

@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ class Settings:
 
     `queue_bytes` also limits what has come of all bodies that are not whole yet.
     `model_seconds`: a batch that takes longer counts as hung. `margin`: how much worse a version's accuracy may be.
-    `tls`: a PEM file with a certificate and its key.
+    `tls`: a PEM file with a certificate and its key. `grpc_port`: that of gRPC, 0: any free one, None: none.
     """
 
     host: str = "127.0.0.1"
@@ -46,6 +47,7 @@ class Settings:
     margin: float = 0.02
     token: str | None = None
     tls: str | None = None
+    grpc_port: int | None = None
 
 
 class _Uvicorn(uvicorn.Server):
@@ -53,30 +55,38 @@ class _Uvicorn(uvicorn.Server):
         return contextlib.nullcontext()  # ours are taken below, before the workers start
 
 
-def serve(directory: Path, settings: Settings, ready: Callable[[int], None] = lambda port: None) -> None:
+def serve(
+    directory: Path, settings: Settings, ready: Callable[[int, int | None], None] = lambda port, grpc_port: None
+) -> None:
     """Serve the models in `directory` until SIGINT or SIGTERM, then answer what is under way and end.
 
-    `ready(port)` is called when the port is open and all models have been looked at once. Raises OSError when the port
-    is taken, or `directory` is none.
+    `ready(port, grpc_port)` is called when the ports are open and all models have been looked at once. Raises OSError
+    when a port is taken, or `directory` is none; ImportError where gRPC is asked for, and its libraries are missing.
     """
-    listening = _listening(settings)
+    if settings.grpc_port is not None:
+        _check_grpc()
+        _listening(settings.host, settings.grpc_port, "--grpc-port").close()  # before anything is loaded
+    listening = _listening(settings.host, settings.port, "--port")
     with contextlib.closing(listening):
         asyncio.run(_serve(directory, settings, listening, ready))
 
 
+def _check_grpc():
+    if missing := [name for name in ("grpc", "google.protobuf") if find_spec(name.partition(".")[0]) is None]:
+        raise ImportError(
+            f"--grpc-port: gRPC's libraries are not installed here ({', '.join(missing)}): "
+            "python -m pip install 'modelserver[grpc]'"
+        )
+
+
 async def _serve(directory, settings, listening, ready):
-    metrics, queue = Metrics(), RequestQueue(settings.queue, settings.queue_bytes, settings.largest)
-    worker = {name: getattr(settings, name) for name in ("device", "largest", "simulated_gpus")}
-    pool = Pool(settings.workers, worker, settings.model_seconds, queue, metrics)
-    models = Models(pool, metrics, settings.margin)
-    watcher = Watcher(directory, models, metrics)
-    bodies = Bodies(settings.queue_bytes)
-    app = App(models, pool, queue, metrics, Access(settings.token), bodies, settings.largest)
+    pool, models, watcher, app, second = _parts(directory, settings)
     server = _Uvicorn(_config(app, settings))
     loop = asyncio.get_running_loop()
 
     def end(*_):
         server.force_exit, server.should_exit = server.should_exit, True  # the second time nothing is waited for
+        second.end(at_once=server.force_exit)
 
     with taken(lambda *_: loop.call_soon_threadsafe(end), signal.SIGINT, signal.SIGTERM):
         pool.start()
@@ -87,11 +97,12 @@ async def _serve(directory, settings, listening, ready):
         try:
             await asyncio.wait([serving, watching, looked], return_when=asyncio.FIRST_COMPLETED)
             if looked.done() and not serving.done():
-                ready(listening.getsockname()[1])
+                ready(listening.getsockname()[1], await second.start())
             await asyncio.wait([serving, watching], return_when=asyncio.FIRST_COMPLETED)
         finally:
             server.should_exit = True
-            await serving
+            second.end()
+            await asyncio.gather(serving, second.ended())
             for task in (watching, closing, looked):
                 task.cancel()
             ended = await asyncio.gather(watching, closing, looked, return_exceptions=True)
@@ -100,6 +111,35 @@ async def _serve(directory, settings, listening, ready):
     for result in ended:
         if isinstance(result, Exception):
             raise result
+
+
+def _parts(directory, settings):
+    """Return what a server is made of: pool, models, watcher, the application of HTTP and the second port."""
+    metrics, queue = Metrics(), RequestQueue(settings.queue, settings.queue_bytes, settings.largest)
+    worker = {name: getattr(settings, name) for name in ("device", "largest", "simulated_gpus")}
+    pool = Pool(settings.workers, worker, settings.model_seconds, queue, metrics)
+    models, access = Models(pool, metrics, settings.margin), Access(settings.token)
+    bodies = Bodies(settings.queue_bytes)
+    app = App(models, pool, queue, metrics, access, bodies, settings.largest)
+    second: Any = _NoSecondPort()
+    if settings.grpc_port is not None:
+        from modelserver.front.grpc_server import GrpcServer
+
+        second = GrpcServer(settings, models, metrics, access, bodies)
+    return pool, models, Watcher(directory, models, metrics), app, second
+
+
+class _NoSecondPort:
+    """What a `GrpcServer` is to a server without one."""
+
+    async def start(self) -> None:
+        pass
+
+    def end(self, at_once: bool = False) -> None:
+        pass
+
+    async def ended(self) -> None:
+        pass
 
 
 def _config(app, settings):
@@ -121,12 +161,12 @@ def _config(app, settings):
     return config
 
 
-def _listening(settings):
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+def _listening(host, port, flag):
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=512)
+        return socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
         raise OSError(
-            f"{settings.host}:{settings.port} can't be listened on: {error.strerror or error}. Another server may have "
-            f"it: take another port, --port {settings.port + 1 if settings.port else 8501}, or --port 0 for a free one."
+            f"{host}:{port} can't be listened on: {error.strerror or error}. Another server may have it: take another "
+            f"port, {flag} {port + 1 if port else 8501}, or {flag} 0 for a free one."
         ) from error

@@ -67,14 +67,14 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         message = Message(Kind.RUN, batch.job, batch.program, batch.rows)
         self._stdin.write(packed(message, *batch.data()))
 
-    async def load(self, program: int, folder: Path, judged_by: Path | None) -> dict[str, Any]:
-        """Load a version as `program`; return how its answers compare, as `compute.program.load` does.
+    async def load(self, program: int, folder: Path, signature: str, judged_by: Path | None = None) -> dict[str, Any]:
+        """Load a version's `signature` as `program`; return how its answers compare, as `compute.program.load` does.
 
         Raises NotLoaded, or WorkerLost.
         """
         job, answer = next(_jobs), asyncio.get_running_loop().create_future()
         self._loading[job] = answer
-        order = {"folder": str(folder), "judged_by": judged_by and str(judged_by)}
+        order = {"folder": str(folder), "signature": signature, "judged_by": judged_by and str(judged_by)}
         self._stdin.write(packed(Message(Kind.LOAD, job, program, data=json.dumps(order).encode())))
         try:
             async with asyncio.timeout(VERSION_LOADS):

@@ -23,7 +23,8 @@ def of_server() -> dict[str, Any]:
 
 def of_model(served: Version, versions: list[int]) -> dict[str, Any]:
     """Return a model's metadata: of the version `served`, with the numbers of all `versions` that are loaded."""
-    about = {"version": str(served.number), "torch": served.torch, "labels": list(served.labels)}
+    about: dict[str, Any] = {"version": str(served.number), "torch": served.torch, "labels": list(served.labels)}
+    about["signatures"] = {name: signature.as_json() for name, signature in served.signatures.items()}
     return {
         "name": served.model,
         "versions": list(map(str, versions)),

@@ -1,5 +1,6 @@
 """An inference request: its JSON, and the binary parts after it, held to the model's signature."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import orjson
 from modelserver.protocol.errors import wrong
 from modelserver.protocol.numbers import array_of, finite
 from modelserver.versions.signature import Signature
+from modelserver.versions.version import DEFAULT_SIGNATURE
 
 
 @dataclass(frozen=True)
@@ -16,28 +18,47 @@ class InferRequest:
     """What one caller asks: `rows` rows, one buffer of elements an input, in the signature's order.
 
     `outputs`: for each output asked for, its place in the signature and whether it is to be binary. `id`: the caller's.
+    `signature`: the name of the signature that answers.
     """
 
     id: str
     rows: int
     inputs: tuple[Any, ...]
     outputs: tuple[tuple[int, bool], ...]
+    signature: str = DEFAULT_SIGNATURE
 
 
-def read_request(body: bytes | bytearray, header_size: int | None, signature: Signature, largest: int) -> InferRequest:
+def read_request(
+    body: bytes | bytearray, header_size: int | None, signatures: Mapping[str, Signature], largest: int
+) -> InferRequest:
     """Return the request in `body`, whose first `header_size` bytes are JSON and the rest binary; None: all is JSON.
 
-    `largest`: rows that a request may have. Raises Refused, status 400, with what is wrong and what is legal.
+    `signatures`: those of the version that is asked, by name. `largest`: rows that a request may have. Raises Refused,
+    status 400, with what is wrong and what is legal.
     """
     content, rest = _parts(body, header_size)
+    return checked_request(content, rest, signatures, largest)
+
+
+def checked_request(
+    content: dict[str, Any], rest: Any, signatures: Mapping[str, Signature], largest: int
+) -> InferRequest:
+    """Return the request that `content` is, as JSON has it; the bytes `rest` are the binary data of its inputs.
+
+    Raises Refused as `read_request` does.
+    """
     _check_keys(content, {"id", "parameters", "inputs", "outputs"}, "the request")
     caller = content.get("id", "")
     if type(caller) is not str or len(caller) > 200:
         raise wrong("id: give a text of at most 200 characters, or leave it out.")
+    parameters = _parameters(content, {"binary_data_output": bool, "signature_name": str}, "the request")
+    name = parameters.get("signature_name", DEFAULT_SIGNATURE)
+    if name not in signatures:
+        raise wrong(f"parameter signature_name: {name!r:.60}; this version has {', '.join(signatures)}.")
+    signature = signatures[name]
     inputs, rows = _inputs(content.get("inputs"), rest, signature, largest)
-    parameters = _parameters(content, {"binary_data_output": bool}, "the request")
     outputs = _outputs(content.get("outputs"), bool(parameters.get("binary_data_output")), signature)
-    return InferRequest(caller, rows, inputs, outputs)
+    return InferRequest(caller, rows, inputs, outputs, name)
 
 
 def _parts(body, header_size):
@@ -157,6 +178,6 @@ def _parameters(content, legal, where):
                 f"{where}: the parameter {name!r:.60} is not supported; leave it out. Supported: {', '.join(legal)}."
             )
         if type(value) is not legal[name] or (legal[name] is int and value < 0):
-            kind = "true or false" if legal[name] is bool else "a whole number, 0 or more"
+            kind = {bool: "true or false", int: "a whole number, 0 or more", str: "a text"}[legal[name]]
             raise wrong(f"{where}: parameter {name} is {value!r:.40}; give {kind}.")
     return parameters

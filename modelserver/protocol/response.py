@@ -18,8 +18,9 @@ def response(version: Version, request: InferRequest, arrays: list[numpy.ndarray
     """
     outputs: list[dict[str, Any]] = []
     binary: list[Any] = []
+    specs = version.signatures[request.signature].outputs
     for at, as_binary in request.outputs:
-        spec, array = version.signature.outputs[at], arrays[at]
+        spec, array = specs[at], arrays[at]
         output: dict[str, Any] = {"name": spec.name, "datatype": spec.datatype, "shape": array.shape}
         if as_binary:
             part = array.data.cast("B") if array.size else b""

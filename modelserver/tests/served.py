@@ -27,12 +27,17 @@ class Digits(torch.nn.Module):
             parameter.data = torch.randn(parameter.shape, generator=generator) * parameter.shape[-1] ** -0.5
 
     def forward(self, image):
-        return self.output(torch.sigmoid(self.hidden(image)))
+        return self.classify(torch.sigmoid(self.hidden(image)))
+
+    def classify(self, features):
+        return self.output(features)
 
 
 def export_digits(directory, seed=0, **more):
-    """Export the network of `seed` as the next version of the model "digits"."""
-    return export(Digits(seed), torch.rand(2, 784), directory, name="digits", outputs=["scores"], **more)
+    """Export the network of `seed` as the next version of the model "digits", which takes images or features."""
+    network = Digits(seed)
+    more = {"outputs": ["scores"], "signatures": {"features": (network.classify, torch.rand(2, 100))}, **more}
+    return export(network, torch.rand(2, 784), directory, name="digits", **more)
 
 
 class Served:
@@ -65,6 +70,11 @@ class Served:
         """Return the processes of its workers that live."""
         children = psutil.Process(self.process.pid).children()
         return [process for process in children if "modelserver.compute.worker" in " ".join(process.cmdline())]
+
+    @property
+    def grpc(self):
+        """The address of its second port."""
+        return self.wait_for(r"by gRPC at (\S+);")[1]
 
     @property
     def url(self):

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 
+import grpc
 import numpy
 import psutil
 import pytest
@@ -20,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from modelserver import Client, ServingError, export
 from modelserver.commands import serve
+from modelserver.tests.grpc_calls import called, infer_message, output
 from modelserver.tests.served import PATIENCE, serving
 
 
@@ -33,6 +35,9 @@ def models(tmp_path_factory):
     directory = tmp_path_factory.mktemp("ending") / "models"
     export(Doubled(), torch.rand(2, 3), directory, name="m")
     return directory
+
+
+MESSAGE = infer_message("m", "x", numpy.ones((1, 3), "f4"))
 
 
 def ask(client):
@@ -57,7 +62,7 @@ def test_over_tls_with_a_token_and_what_is_under_way_is_answered_at_the_end(mode
     write_certificate(tmp_path / "s.pem")
     (tmp_path / "token").write_text("a-long-word\n")
     flags = ("--workers", 1, "--tls", tmp_path / "s.pem", "--token-file", tmp_path / "token")
-    flags += ("--device", "/gpu:1", "--simulated-gpus", 2, "--verbose")
+    flags += ("--device", "/gpu:1", "--simulated-gpus", 2, "--verbose", "--grpc-port", 0)
     with serving(models, *flags) as served:
         url = served.url.replace("http:", "https:")
         with Client(url, deadline=2) as stranger, pytest.raises(ServingError, match="CERTIFICATE_VERIFY_FAILED"):
@@ -70,16 +75,34 @@ def test_over_tls_with_a_token_and_what_is_under_way_is_answered_at_the_end(mode
             assert answer["output"].tolist() == [[2, 2, 2]] and answer.version == 1
             served.wait_for(rf"request {answer.request_id} POST '/v2/models/m/infer' version 1: 200 in")
             (worker,) = served.workers()
+            credentials = grpc.ssl_channel_credentials((tmp_path / "s.pem").read_bytes())
+            names = [("grpc.ssl_target_name_override", "modelserver")]
+            channel = grpc.secure_channel(served.grpc, credentials, names)
+            assert called(channel, "ServerLive").live
+            with pytest.raises(grpc.RpcError, match="give 'Bearer TOKEN'") as refused:
+                called(channel, "ModelInfer", MESSAGE)
+            assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED
             worker.suspend()
             answers = []
-            asking = threading.Thread(target=lambda: answers.append(ask(client)))
-            asking.start()
-            _until(lambda: b"serving_batch_rows_count{} 2" in _metrics(url, tmp_path))
+
+            def ask_over_grpc():
+                token = [("authorization", "Bearer a-long-word")]
+                answers.append(output(called(channel, "ModelInfer", MESSAGE, metadata=token)).tolist())
+
+            asking = [threading.Thread(target=ask_over_grpc)]
+            asking.append(threading.Thread(target=lambda: answers.append(ask(client))))
+            for thread, under_way in zip(
+                asking, (b"serving_batch_rows_count{} 2", b"serving_queue_length 1"), strict=True
+            ):
+                thread.start()
+                _until(lambda under_way=under_way: under_way in _metrics(url, tmp_path))
             served.process.send_signal(signal.SIGINT)
             _until(lambda: not _listens(served.port))
             worker.resume()
-            asking.join()
-        assert answers == [[[2, 2, 2]]]
+            for thread in asking:
+                thread.join()
+            channel.close()
+        assert answers == [[[2, 2, 2]]] * 2
         served.process.wait(PATIENCE)
     assert not worker.is_running()
 

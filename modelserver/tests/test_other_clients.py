@@ -3,10 +3,11 @@
 import numpy
 import pytest
 import torch
+import tritonclient.grpc as grpcclient
 import tritonclient.http as tritonclient
 
 from modelserver import export
-from modelserver.tests.served import export_digits, serving
+from modelserver.tests.served import Digits, export_digits, serving
 from modelserver.tests.slow.fuzz import binary_part, schema_requests
 from modelserver.tests.test_served import Table, images, own_answer
 
@@ -18,7 +19,7 @@ def served(tmp_path_factory):
     directory = tmp_path_factory.mktemp("asked") / "models"
     export_digits(directory, seed=1)
     export(Table(), torch.tensor([0, 9]), directory, name="table")
-    with serving(directory, "--workers", 2, "--largest", 32) as server:
+    with serving(directory, "--workers", 2, "--largest", 32, "--grpc-port", 0) as server:
         yield server
 
 
@@ -37,6 +38,37 @@ def test_tritons_client_gets_the_answer_in_every_form(served, binary, packed):
         for outputs in (None, wanted):
             answer = triton.infer("digits", [tensor], "1", outputs, request_compression_algorithm=packed)
             numpy.testing.assert_allclose(answer.as_numpy("scores"), own_answer(1, rows), atol=1e-5)
+
+
+@pytest.mark.parametrize("packed", [None, "gzip", "deflate"])
+@pytest.mark.parametrize("signature, width", [(None, 784), ("serving_default", 784), ("features", 100)])
+def test_tritons_client_gets_the_answer_of_either_signature_over_grpc(served, signature, width, packed):
+    rows = torch.rand(2, width, generator=torch.Generator().manual_seed(1))
+    name = "features" if signature == "features" else "image"
+    with grpcclient.InferenceServerClient(served.grpc) as triton:
+        assert triton.is_server_live() and triton.is_server_ready() and triton.is_model_ready("digits", "1")
+        assert [one.name for one in triton.get_model_metadata("digits").inputs] == ["image"]
+        tensor = grpcclient.InferInput(name, [2, width], "FP32").set_data_from_numpy(rows.numpy())
+        chosen = None if signature is None else {"signature_name": signature}
+        answer = triton.infer("digits", [tensor], "1", parameters=chosen, compression_algorithm=packed)
+    with torch.no_grad():
+        wanted = Digits(1).classify(rows) if name == "features" else Digits(1)(rows)
+    numpy.testing.assert_allclose(answer.as_numpy("scores"), wanted.numpy(), atol=1e-5)
+
+
+def test_what_tritons_client_asks_over_grpc_and_is_not_supported_is_refused(served):
+    with grpcclient.InferenceServerClient(served.grpc) as triton:
+        tensor = grpcclient.InferInput("image", [2, 784], "FP32").set_data_from_numpy(images(2).numpy())
+        for more, word in (
+            ({"priority": 2}, "priority"),
+            ({"timeout": 10}, "timeout"),
+            ({"sequence_id": 5}, "sequence_"),
+        ):
+            with pytest.raises(tritonclient.InferenceServerException, match=word) as refused:
+                triton.infer("digits", [tensor], **more)
+            assert refused.value.status() == "StatusCode.INVALID_ARGUMENT"
+        with pytest.raises(tritonclient.InferenceServerException, match="UNIMPLEMENTED"):
+            triton.load_model("digits")
 
 
 def test_what_tritons_client_can_ask_and_is_not_supported_is_refused_not_ignored(served):

@@ -1,16 +1,23 @@
 """A server as a reader starts it, asked over HTTP: answers, refusals, metrics, versions that change."""
 
 import gzip
+import json
+import re
 import socket
 import threading
 import time
 
+import grpc
 import httpx
 import numpy
 import pytest
 import torch
+from click.testing import CliRunner
 
 from modelserver import Client, ServingError, export, pin
+from modelserver.commands import versions
+from modelserver.protocol.grpc_messages import message_class
+from modelserver.tests.grpc_calls import called, infer_message, output
 from modelserver.tests.served import PATIENCE, Digits, export_digits, serving
 
 
@@ -35,7 +42,7 @@ def models(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def served(models):
-    with serving(models, "--workers", 2, "--largest", 32) as server:
+    with serving(models, "--workers", 2, "--largest", 32, "--grpc-port", 0) as server:
         yield server
 
 
@@ -96,6 +103,75 @@ def test_its_own_client_gets_arrays_and_the_version_and_hears_what_is_wrong(clie
         with pytest.raises(ServingError, match=reason) as refused:
             call()
         assert refused.value.status == status and refused.value.attempts == 1
+
+
+def test_a_version_answers_by_each_of_its_signatures(client, models):
+    about = client.metadata("digits")
+    assert about["inputs"] == [{"name": "image", "datatype": "FP32", "shape": [-1, 784]}]
+    assert list(about["parameters"]["signatures"]) == ["serving_default", "features"]
+    features = torch.rand(3, 100)
+    answer = client.infer("digits", {"features": features.numpy()}, signature="features")
+    with torch.no_grad():
+        numpy.testing.assert_allclose(answer["scores"], Digits(answer.version).classify(features).numpy(), atol=1e-5)
+    listed = CliRunner().invoke(versions, [str(models), "digits"]).output
+    assert "   features: features FP32 [-1, 100] → scores FP32 [-1, 10]\n" in listed
+    for name, reason in (("features", "'image'; the model takes features"), ("faces", "serving_default, features")):
+        with pytest.raises(ServingError, match=reason) as refused:
+            client.infer("digits", {"image": images(1).numpy()}, signature=name)
+        assert refused.value.status == 400
+
+
+@pytest.fixture
+def channel(served):
+    with grpc.insecure_channel(served.grpc) as channel:
+        yield channel
+
+
+def test_over_grpc_the_same_model_answers_and_the_same_page_counts(channel, client):
+    rows, number = images(3).numpy(), client.metadata("digits")["parameters"]["version"]
+    counter = f'serving_requests_total{{model="digits",version="{number}",status="200"}}'
+
+    def counted():
+        return float((re.findall(rf"^{re.escape(counter)} (\d+)", client.text("/metrics"), re.M) or ["0"])[0])
+
+    before = counted()
+    answer = called(channel, "ModelInfer", infer_message("digits", "image", rows, id="mine"))
+    assert (answer.model_version, answer.id) == (number, "mine") and counted() == before + 1
+    numpy.testing.assert_allclose(output(answer), own_answer(int(number), images(3)), atol=1e-5)
+    message = infer_message("digits", "features", rows[:, :100])
+    message.parameters["signature_name"].string_param = "features"
+    assert output(called(channel, "ModelInfer", message)).shape == (3, 10)
+
+
+def test_over_grpc_all_else_is_as_over_http(channel, client):
+    assert called(channel, "ServerLive").live and called(channel, "ServerReady").ready
+    assert called(channel, "ServerMetadata").name == "modelserver"
+    about = called(channel, "ModelMetadata", message_class("ModelMetadata")(name="digits"))
+    wanted = client.metadata("digits")
+    assert (about.name, list(about.versions), about.platform) == tuple(
+        wanted[k] for k in ("name", "versions", "platform")
+    )
+    assert [(one.name, one.datatype, list(one.shape)) for one in about.inputs] == [("image", "FP32", [-1, 784])]
+    assert {key: json.loads(text) for key, text in about.properties.items()} == wanted["parameters"]
+    assert called(channel, "ModelReady", message_class("ModelReady")(name="digits")).ready
+
+
+@pytest.mark.parametrize(
+    "method, message, code, reason",
+    [
+        ("ModelInfer", ("digit", "image", numpy.zeros((1, 784), "f4")), "NOT_FOUND", "there are: digits, table"),
+        ("ModelInfer", ("digits", "image", numpy.zeros((33, 784), "f4")), "INVALID_ARGUMENT", "rows from 1 to 32"),
+        ("ModelInfer", ("table", "token", numpy.array([99])), "INTERNAL", "the model failed at these inputs"),
+        ("ModelInfer", ("digits", "image", numpy.zeros((2000, 784), "f4")), "RESOURCE_EXHAUSTED", "larger than max"),
+        ("ModelReady", {"name": "digit"}, "NOT_FOUND", "there are: digits, table"),
+        ("ModelMetadata", {"name": "digits", "version": "99"}, "NOT_FOUND", "version '99'"),
+    ],
+)
+def test_over_grpc_a_refusal_has_its_code_and_the_same_words(channel, method, message, code, reason):
+    message = infer_message(*message) if isinstance(message, tuple) else message_class(method)(**message)
+    with pytest.raises(grpc.RpcError, match=reason) as refused:
+        called(channel, method, message)
+    assert refused.value.code().name == code
 
 
 @pytest.mark.parametrize(

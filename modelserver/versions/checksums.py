@@ -41,6 +41,11 @@ def verified_names(folder: Path) -> list[str]:
     return list(listed)
 
 
+def listed_names(folder: Path) -> list[str]:
+    """Return the names of the files that the list in `folder` names; DamagedVersion for what is no list."""
+    return list(_listed(folder))
+
+
 def verified_files(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:
     """Return {file name: its bytes} of these files of the version in `folder`, each as its checksum says.
 

@@ -8,32 +8,53 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
+from modelserver.bucket import BucketPath, path_of
 from modelserver.versions.version import numbers
 
-_NAME = "serve"
+PIN = "serve"  # the file's name
 
 
-def pinned(folder: Path) -> int | None:
+def pinned(folder: Path | BucketPath) -> int | None:
     """Return the number that the model in `folder` is held at; None where the newest good one is served."""
-    with suppress(OSError, ValueError):
-        return int((folder / _NAME).read_text(encoding="ascii"))
+    with suppress(OSError):
+        return held_in(folder)
     return None
 
 
-def pin(directory: str | os.PathLike, name: str, version: int | str) -> int | None:
-    """Hold the model `name` in `directory` at `version`: a number, or "previous", one below the one that it is held at.
+def held_in(folder: Path | BucketPath) -> int | None:
+    """Return what `pinned` does; OSError where the file can't be read."""
+    try:
+        return int((folder / PIN).read_text(encoding="ascii"))
+    except (FileNotFoundError, ValueError):
+        return None
 
-    "newest" holds it no longer. A server that watches the folder switches in a second or so, and stays there until
+
+def hold(folder: Path | BucketPath, number: int | None) -> None:
+    """Hold the model in `folder` at a version, or no longer: the file is there whole, or as before."""
+    if number is None:
+        (folder / PIN).unlink(missing_ok=True)
+    elif isinstance(folder, BucketPath):
+        (folder / PIN).write_bytes(f"{number}\n".encode())
+    else:
+        aside = folder / f".{PIN}.{uuid.uuid4().hex}"
+        aside.write_text(f"{number}\n", encoding="ascii")
+        os.replace(aside, folder / PIN)
+
+
+def pin(directory: str | os.PathLike, name: str, version: int | str) -> int | None:
+    """Hold the model `name` in `directory`, or at that address, at `version`: a number, or "previous", one lower.
+
+    "newest" holds it no longer. A server that watches switches in a second (in ten, at an address), and stays until
     the next call, whatever is exported. Returns the number, None for the newest. Where it is not held at any,
     "previous" is one below the newest. Raises ValueError, naming the versions that are there, for any other.
 
     >>> pin("models", "mnist", "previous")  # doctest: +SKIP
     3
     """
-    folder = Path(directory) / name
+    folder = path_of(directory) / name
     present = numbers(folder)
     if version == "newest":
-        (folder / _NAME).unlink(missing_ok=True)
+        hold(folder, None)
         return None
     if version == "previous":
         held = pinned(folder)
@@ -47,7 +68,5 @@ def pin(directory: str | os.PathLike, name: str, version: int | str) -> int | No
             f"pin({str(directory)!r}, {name!r}, {version!r}): there is no such version; there are: {shown}. "
             'Give one of these, "previous" or "newest".'
         )
-    aside = folder / f".{_NAME}.{uuid.uuid4().hex}"
-    aside.write_text(f"{number}\n", encoding="ascii")
-    os.replace(aside, folder / _NAME)
+    hold(folder, number)
     return number

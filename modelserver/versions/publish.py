@@ -12,13 +12,13 @@ from modelserver.versions.checksums import NAME, write_checksums
 from modelserver.versions.pin import pinned
 from modelserver.versions.version import numbers
 
-_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _FOLDERS = 0o755  # whatever the umask: a version that a group may write to would not be served
 
 
 def model_folder(directory: str | os.PathLike, name: str) -> Path:
     """Return the folder of the model `name`, made where it is missing; ValueError for a name that is no path's part."""
-    if not _MODEL.fullmatch(name):
+    if not MODEL.fullmatch(name):
         raise ValueError(
             f"name={name!r}: a model's name is part of an address: 1 to 64 letters, digits, '_', '-' and '.', "
             "the first a letter or digit, such as 'mnist'."

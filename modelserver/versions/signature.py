@@ -37,6 +37,9 @@ class TensorSpec:
     shape: tuple[int, ...]
     scaling: str = ""
 
+    def __str__(self):
+        return f"{self.name} {self.datatype} {[-1, *self.shape]}"
+
     @cached_property
     def dtype(self) -> numpy.dtype:
         """The numpy dtype of an element."""
@@ -73,6 +76,9 @@ class Signature:
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
+
+    def __str__(self):
+        return " → ".join(", ".join(map(str, side)) for side in (self.inputs, self.outputs))
 
     @cached_property
     def row_bytes(self) -> int:

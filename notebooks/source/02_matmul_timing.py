@@ -322,6 +322,25 @@ from course.widgets import MatmulSlider
 MatmulSlider(size=1500)
 
 # %% [markdown]
+# **Your turn.** A control can be yours, too. `ipywidgets.interact` looks at a function's arguments, makes a slider for
+# each range, and calls the function whenever one moves. Expect two sliders and one line; move one, and the line is
+# another. Then put a function of your own in its place. (A page without a kernel shows nothing here: run the cell.)
+
+
+# %% tags=["your-turn"]
+import ipywidgets
+
+from course import measure
+
+
+@ipywidgets.interact(rows=(64, 1024, 64), columns=(64, 1024, 64))
+def product_of(rows=512, columns=512):
+    a, b = torch.ones(rows, 512), torch.ones(512, columns)
+    timing = measure(torch.mm, a, b, seconds=0.05)
+    print(f"{rows} × 512 times 512 × {columns}: {timing.median * 1e6:,.0f} µs, measured now")
+
+
+# %% [markdown]
 # The next cell takes a GPU through the same function, copies apart: your own if torch finds one, and then it is
 # measured; otherwise a simulated one. Every line says which.
 
@@ -488,6 +507,7 @@ print(f"float64 takes {ratio:.1f} times as long as float32 at 1024 ({cpu.at(1024
 #
 # The classic script took a device and a size, and stopped with an error where the GPU was missing. This one says what
 # it can do instead. With `--simulate` it models a GPU, with `--trace` it shows what was recorded on another machine.
+# Like that script it also tells where each op of a product ran, and what the product's numbers add up to.
 
 # %% tags=["timing"]
 command = [sys.executable, "-m", "course", "matmul", "gpu", "1500"]

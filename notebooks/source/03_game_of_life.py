@@ -584,7 +584,28 @@ LifePlayer(pattern="random", height=512, width=512, speed=60)
 # for its start once: then `packed` is the fastest here, too.
 #
 # </details>
-#
+
+# %% [markdown]
+# **Your turn.** `ipywidgets.interact` makes a control for each argument of a function of yours, and calls it whenever one
+# moves. This one counts who is left of a random board. Expect a slider, a list and a line; by the rule of *Day and Night*,
+# `B3678/S34678`, a thin board nearly dies out, and a dense one nearly fills up. Then write another function, of a pattern
+# or of a rule. (A page without a kernel shows nothing here: run the cell.)
+
+
+# %% tags=["your-turn"]
+import ipywidgets
+
+
+@ipywidgets.interact(density=(0.05, 0.95, 0.05), rule=["B3/S23", "B36/S23", "B3678/S34678"])
+def survivors(density=0.35, rule="B3/S23"):
+    seed = torch.Generator().manual_seed(3)
+    board = life.random_board(128, 128, density=density, generator=seed)
+    for _ in range(100):
+        board = life.step(board, rule)
+    print(f"{int(board.sum()):,} of {board.numel():,} cells live after 100 generations")
+
+
+# %% [markdown]
 # ## Exercises
 #
 # Each has a `check`, which looks for the smallest board on which your answer is wrong.

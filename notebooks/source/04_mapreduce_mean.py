@@ -216,6 +216,30 @@ for task in cluster.tasks:
 print(len(numbers), "different processes")
 
 # %% [markdown]
+# ## Where a call becomes a message
+#
+# `submit(add_number, 2, 300)` looks like a call. But no process can jump into another one's code. What goes to the task is
+# a *message*: which function, its arguments as bytes, and a number by which the answer finds its way back. The task reads
+# it, makes the call, and sends the result, or the exception, as another message. That is a **remote procedure call**,
+# RPC. TensorFlow's servers spoke gRPC, Dask has a protocol of its own, and chapter 08's server speaks HTTP; each is calls
+# in messages. What is different from a call? Hand over a list, for the function to write in.
+
+
+# %% tags=["nbval-check-output"]
+def with_300(numbers):
+    numbers.append(300)
+    return numbers
+
+
+mine = [2]
+answer = cluster.executor.submit(with_300, mine).result(timeout=20)
+print("what came back:", answer, "- what I sent:", mine)
+
+# %% [markdown]
+# A call here would have changed `mine`. The task wrote in a copy, made of the message's bytes, and what came back is a
+# copy of that. A message can also be lost, its answer can be late, and who is to answer can die: a call can't. So whoever
+# sends one says how long to wait (`timeout=20`), and what is sent twice must do no harm. Both will be met below.
+#
 # A task that isn't in the cluster is an error at once. (Dask alone would wait for such a task, for ever.)
 
 # %% tags=["nbval-check-output"]
@@ -796,6 +820,7 @@ for name in ("task 1", "task 0", "scheduler"):
 #
 # ## Sources
 #
+# - A. D. Birrell, B. J. Nelson, *Implementing Remote Procedure Calls*, ACM Transactions on Computer Systems 2 (1984).
 # - J. Dean, S. Ghemawat, *MapReduce: Simplified Data Processing on Large Clusters*, OSDI 2004.
 # - N. J. Higham, *The Accuracy of Floating Point Summation*, SIAM J. Sci. Comput. 14 (1993): why a tree rounds less
 #   than a row.

@@ -180,6 +180,29 @@ check(darts_for)
 PiDarts(samples=20_000, seed=3)
 
 # %% [markdown]
+# **Your turn.** The darts can hit any shape. `hits` below is a function of yours: it says which darts count, as an array of
+# True and False. `ipywidgets.interact` makes a control for each argument of `area`, a list of values here, and calls it
+# whenever you choose another. Expect two lists and a line; with the power at 2 it is π/4, at 1 it is a half, and what lies
+# beyond the ± is luck. (A page without a kernel shows nothing here: run the cell.)
+
+
+# %% tags=["your-turn"]
+import ipywidgets
+
+
+def hits(x, y, power):
+    return x**power + y**power < 1
+
+
+@ipywidgets.interact(power=[0.5, 1.0, 2.0, 4.0], digits=[2, 3, 4, 5, 6])
+def area(power=2.0, digits=4):
+    x, y = np.random.default_rng(3).random((2, 10**digits))
+    share = hits(x, y, power).mean()
+    error = sqrt(share * (1 - share) / 10**digits)
+    print(f"{share:.4f} ± {error:.4f} of the square, by {10**digits:,} darts")
+
+
+# %% [markdown]
 # ## Who throws which darts?
 #
 # If digits are so dear, more processes should throw. Start a cluster whose job is called `server`, with two tasks. A

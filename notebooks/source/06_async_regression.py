@@ -214,6 +214,27 @@ cluster = local_cluster(ps=1, worker=3)
 cluster.tasks
 
 # %% [markdown]
+# Before any training, one product by hand, as the classic programs placed it: the variables lie on the parameter server,
+# the product is a worker's. `client.submit` leaves what it makes in the memory of the task that made it, and returns a
+# handle. A placement log, entered here, gathers the ops of the tasks.
+
+# %% tags=["nbval-check-output"]
+from course import log_placement
+
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+with log_placement() as log:
+    with cluster.at("/job:ps/task:0"):
+        w = cluster.client.submit(torch.full, (2, 3), 2.0)
+        b = cluster.client.submit(torch.ones, 3)
+    with cluster.at("/job:worker/task:1"):
+        y = cluster.executor.submit(torch.addmm, b, x, w).result(timeout=20)
+print(*sorted(log.lines()), sep="\n")
+print(y)
+
+# %% [markdown]
+# Two variables on the server, one product on worker 1. Nothing of *w* and *b* came through this process: the worker
+# fetched their bytes from the server, and only *y* came here. That is a *pull* without a version.
+#
 # The call to `train` looks like the one in turns, with the cluster added. Each worker goes at its own pace. `Dashboard`
 # is a *hook*, of which more below: it shows the training while it runs, with a button that stops it. Give it to any
 # training of yours, here or on machines far away.
@@ -229,6 +250,11 @@ result = training.train(problem, cluster, optimizer=SGD, mode="async", total_ste
 # %% tags=["nbval-check-output"]
 print(result)
 print("gradients applied:", len(result.history), "by workers", sorted(set(result.history["worker"].tolist())))
+
+# %% [markdown]
+# With several ps tasks the parameters are spread over them, by size, in turn (`placement="round_robin"`) or by a rule of
+# your own, `placement=lambda name, tensor: …`, which returns the index of a ps task; `result.placement` says which one
+# kept what. Here one keeps both.
 
 # %% tags=["timing"]
 shown = f"{result.steps_per_second:,.0f} updates a second\nstaleness → gradients: {result.staleness_counts()}"
@@ -842,6 +868,10 @@ check(restorable)
 # - J. Chen and others, [Revisiting Distributed Synchronous SGD](https://arxiv.org/abs/1604.00981), 2016: backup
 # workers,
 #   and dropping the slowest.
+# - M. Abadi and others, [TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed
+#   Systems](https://arxiv.org/abs/1603.04467), 2016, the white paper, and [TensorFlow: A system for large-scale machine
+#   learning](https://www.usenix.org/conference/osdi16/technical-sessions/presentation/abadi), OSDI 2016: placement, and
+#   parameters on servers.
 # - The classic TensorFlow 1 tutorials on distributed regression, whose problems these are.
 
 # %% [markdown]

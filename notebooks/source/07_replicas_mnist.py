@@ -31,6 +31,7 @@ DigitPad(networks, *digits.one_of_each())
 import os
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
+from operator import add
 from queue import Queue
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -39,7 +40,7 @@ import torch
 from torch import distributed
 from torch.nn import functional
 
-from course import draw, local_cluster, log_placement, replicas, scale, simulated_gpus
+from course import draw, local_cluster, log_placement, map_reduce, replicas, scale, simulated_gpus
 from course.checks import check
 from course.widgets import Predict, RingAllReduce, Scorecard
 
@@ -561,6 +562,42 @@ except replicas.RankError as error:
 # With a parameter server the other workers would have gone on, as in chapter 06. That is why large trainings on
 # all-reduce save often, and start again from the last checkpoint.
 
+# %% [markdown]
+# ## Nobody hears of anybody
+#
+# The other extreme: workers that exchange nothing. Each trains on its own third of the digits, 200 steps, and only the
+# *answers* are averaged. That is an **ensemble**, and it is map and reduce: train on a part and predict, add up the
+# predictions. A worker that fails costs its own part. Does it matter how the digits are cut? They are sorted by what they
+# are.
+
+
+# %% tags=["timing"]
+from dataclasses import replace
+
+
+def answers_of(rows):
+    part = replace(digits, images=digits.images[rows], labels=digits.labels[rows])
+    learned = training.train_in_turns(part, optimizer=TUNED.made(), total_steps=200).parameters
+    with torch.no_grad():
+        return functional.softmax(digits.module(learned)(digits.test_images / 255), dim=1)
+
+
+def right(answers):
+    return f"{(answers.argmax(dim=1) == digits.test_labels).double().mean():.0%}"
+
+
+every = torch.arange(len(digits.images))
+for name, parts in {"cut in order": every.tensor_split(3), "dealt like cards": [every[k::3] for k in range(3)]}.items():
+    answers = list(cluster.executor.map(answers_of, parts))  # map
+    together = sum(answers) / len(answers)  # reduce
+    print(f"{name}: alone {', '.join(map(right, answers))} right, together {right(together)}")
+
+# %% [markdown]
+# Cut in order, a worker has met only three or four of the ten digits, and can't answer another one; together they know
+# all, but each also has a say in what it never saw. Dealt like cards, each has met all ten, and together they are about as
+# good as the best of them. A network that has seen all the digits is better still: an average of answers is no average of
+# gradients. In exchange nothing moves while they learn, and nobody waits.
+
 # %%
 cluster.close()
 
@@ -741,6 +778,28 @@ def ring_bytes(size, ranks):
 check(ring_bytes)
 
 # %% [markdown]
+# **5. An ensemble.** `fit(part)` trains on a part and returns a model, a function from inputs to predictions (a tensor, a
+# row an input). Parts may be of unequal size. Return the mean of all models' predictions on `inputs`: each model counts
+# once, and no model sees another one's part. Slow specification: train them all, and take the mean of each number by itself.
+#
+# <details><summary>Hint</summary>`map_reduce(mapper, operator.add, parts)`: what is the mapper, and what is left to do after
+# it?</details>
+
+
+# %% tags=["exercise"]
+def ensemble(parts, inputs, fit):
+    return ...  # your code
+
+
+# %% tags=["solution"]
+def ensemble(parts, inputs, fit):
+    return map_reduce(lambda part: fit(part)(inputs), add, parts) / len(parts)
+
+
+# %% tags=["nbval-check-output"]
+check(ensemble)
+
+# %% [markdown]
 # ## What this does not show
 #
 # - **Seconds of real GPUs.** Simulated ones show where things are and what moves; their clock is a model.
@@ -752,7 +811,7 @@ check(ring_bytes)
 #
 # ## Key points
 #
-# - Averaged gradients are one big batch, to rounding; unequal shares need weights.
+# - Averaged gradients are one big batch, to rounding; unequal shares need weights. Averaged answers are an ensemble.
 # - Splitting pays where the data stays in place: two GPUs that wait for copies are slower than one.
 # - A synchronous server and an all-reduce compute the same; they differ in what moves and who waits.
 # - A ring sends less than twice the gradients per rank, however many ranks there are.

@@ -18,7 +18,7 @@ RequestDots(rate=100)
 #
 # | | |
 # |---|---|
-# | You will | tune a learning rate on two workers; export a network as a version; ask it over HTTP, about a digit that you draw; measure how latency grows with load; roll a version forward under load, and back |
+# | You will | tune a learning rate on two workers; export a trained network as a version; ask it over HTTP, about a digit that you draw; measure how latency grows with load; roll a version forward under load, and back |
 # | Minutes | 75 |
 # | You need | chapters 06 (staleness) and 07 (the digits) |
 # | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
@@ -31,16 +31,16 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import httpx
 import numpy
 import torch
-from torch.nn import functional
 
 from course import draw, local_cluster, tune, tuning
 from course.checks import check
-from course.training import batch_generator, mnist
+from course.training import mnist, train
 from course.widgets import DigitPad, Predict, Scorecard
 from modelserver import Client, export, local_server, pin
 
@@ -78,7 +78,7 @@ bet_rate
 digits = mnist()
 grid = dict(trials=7, steps=100, search="grid", pruning=False, progress=False)
 rates = (0.05, 3.0, "log")
-cluster = local_cluster(worker=2)
+cluster = local_cluster(ps=1, worker=2)
 one = tune(digits, {"learning_rate": rates, "workers": 1}, cluster, **grid)
 three = tune(digits, {"learning_rate": rates, "workers": 3, "mode": "async"}, cluster, **grid)
 lines = [
@@ -125,7 +125,6 @@ searched = {}
 for way in ("tpe", "random", "grid"):
     journal = shutil.copy(Path(tuning.__file__).parent / "recorded" / f"{way}.journal", folder.name)
     searched[way] = tune(mnist, space, cluster, trials=36, steps=200, search=way, journal=journal, progress=False)
-cluster.close()
 lowest = min(searched, key=lambda way: searched[way].value)
 picture = tuning.searches(searched, "36 trials each: TPE ends lowest, this time (recorded)")
 bet_search.reveal(lowest, "It draws where good trials were dense, this time.", shows=picture)
@@ -147,73 +146,64 @@ tuning.importance(searched["random"], "By the random trials, momentum matters mo
 # A hyperparameter is important when its values in the best tenth of the trials differ from those in all (PED-ANOVA). Such
 # shares are rough, and belong to these trials: by the grid's, the learning rate comes first, with 85 %.
 #
-# ## From a module to a folder
+# ## From a training to a folder
 #
-# Now train with that rate. A server's own model is a `Module`, with names that callers will see: its argument is called
-# `image`.
-
-
-# %%
-class Digits(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.hidden, self.output = torch.nn.Linear(784, 100), torch.nn.Linear(100, 10)
-
-    def forward(self, image):
-        return self.output(torch.sigmoid(self.hidden(image)))
-
-
-# %% [markdown]
-# As many updates as in a trial, with the rate that was best alone:
+# Now train with that rate, on chapter 06's parameter server and with one worker: nothing depends on luck, so a hundred
+# updates find what the trial found. Later you will want a better network, and a bad one; then the cluster has done its work.
 
 
 # %% tags=["timing"]
-def trained(steps, learning_rate=best[0]):
-    torch.manual_seed(0)
-    network = Digits()
-    optimizer = torch.optim.SGD(network.parameters(), lr=learning_rate)
-    for step in range(steps):
-        images, labels = digits.batch(0, step, batch_generator(seed=0, worker=0, version=step))
-        optimizer.zero_grad()
-        functional.cross_entropy(network(images), labels).backward()
-        optimizer.step()
-    return network
+def trained(steps):
+    return train(digits, cluster, optimizer=partial(torch.optim.SGD, lr=best[0]), workers=1, total_steps=steps)
 
 
-held_out = digits.test_images.float() / 255, digits.test_labels
-network = trained(100)
-right = int((network(held_out[0]).argmax(1) == held_out[1]).sum())
-print(f"{right} of 1,000 held-out digits are right")
+results = {steps: trained(steps) for steps in (100, 400, 10)}
+cluster.close()
+right = round(1000 * digits.validate(results[100].parameters)["accuracy"])
+print(f"{right} of 1,000 held-out digits are right; loss {digits.validate(results[100].parameters)['loss']:.4f}")
+print(f"the trial with this rate found    loss {one.value:.4f}")
 
 # %% [markdown]
-# `export` writes what others need to run it without your notebook. The network's operations are recorded by
-# `torch.export`, for any number of images. Beside them lie names, shapes and types of what goes in and comes out (the
-# *signature*), how it was trained, and examples with this network's own answers: a server compares them before it
-# lets a version answer anybody.
+# `export` takes what `train` returned, and writes what others need to run it without your notebook. The network's
+# operations are recorded by `torch.export`, for any number of images. Beside them lie names, shapes and types of what goes
+# in and comes out (the *signature*), how it was trained, and examples with this network's own answers: a server compares
+# them before it lets a version answer anybody.
+#
+# A version may be asked in several ways. This network's first half makes 100 *features* of an image; whoever has such
+# features already asks the second half, `classify`, alone. So there are two signatures: one takes images, and answers
+# where a request names none (`serving_default`, as TensorFlow Serving calls it); the other takes features.
 
 # %% tags=["nbval-check-output"]
 models = Path(folder.name) / "models"
+held_out = digits.test_images.float() / 255, digits.test_labels
 
 
-def export_digits(network, steps):
-    about = dict(labels="0123456789", labelled=held_out, scaling={"image": "0 paper, 1 ink"})
-    return export(network, held_out[0], models, name="digits", outputs=["scores"], record={"steps": steps}, **about)
+def export_digits(result):
+    network = result.module()
+    ways = {"features": (network.classify, network.features(held_out[0]))}
+    about = dict(labels="0123456789", labelled=held_out, scaling={"image": "0 paper, 1 ink"}, signatures=ways)
+    return export(
+        result, held_out[0], models, name="digits", outputs=["scores"], record={"steps": result.version}, **about
+    )
 
 
-version = export_digits(network, 100)
+version = export_digits(results[100])
 print(version)
-print(json.dumps(version.signature.as_json(), indent=1))
+for name, signature in version.signatures.items():
+    print(f"{name}: {signature}")
 
 # %%
-told = {
+contents = {
     "program.pt2": "the operations and the weights",
-    "version.json": "signature, labels, torch's version, the training's record",
+    "program.features.pt2": "those of the signature that takes features",
+    "version.json": "signatures, labels, torch's version, the training's record",
     "examples.npz": "six inputs, and this network's answers to them",
+    "examples.features.npz": "the same for the other signature",
     "labelled.npz": "held-out digits and their labels, to judge the next version",
     "SHA256SUMS": "a checksum of each file, written last",
 }
-assert set(told) == {path.name for path in version.folder.iterdir()}
-draw.table(["digits/1/", "what it holds"], told.items(), "The five files of version 1")
+assert set(contents) == {path.name for path in version.folder.iterdir()}
+draw.table(["digits/1/", "what it holds"], contents.items(), "The seven files of version 1")
 
 # %% [markdown]
 # **A `.pt2` file is code.** When PyTorch loads one, it unpickles parts of it and evaluates expressions that stand in
@@ -240,7 +230,7 @@ print(httpx.get(f"{server.url}/v2/models/digits").json()["versions"])
 # %% [markdown]
 # One worker process computes; in front of it a process holds connections and a queue. A request is a line, some headers,
 # and a body of JSON. Its form is a public standard, the *Open Inference Protocol*, so callers need no code of this
-# course. Here is all of one, with any HTTP library:
+# course. (The standard has gRPC too, and so has the server: `--grpc-port`.) Here is all of one, with any HTTP library:
 
 # %% tags=["nbval-check-output"]
 address = f"{server.url}/v2/models/digits/infer"
@@ -263,6 +253,16 @@ with Client(server.url) as client:
     answer = client.infer("digits", {"image": images[::150]})
 print("version", answer.version, "says", answer["scores"].argmax(1).tolist())
 print("they are      ", held_out[1][::150].tolist())
+
+# %% [markdown]
+# By the other signature: the features are computed here, and only their scores over there.
+
+# %% tags=["nbval-check-output"]
+network = results[100].module()
+features = network.features(held_out[0][::150]).detach().numpy()
+with Client(server.url) as client:
+    by_features = client.infer("digits", {"features": features}, signature="features")
+print("by features:   ", by_features["scores"].argmax(1).tolist())
 
 # %% [markdown]
 # ## A digit of your own
@@ -604,8 +604,7 @@ def caller(first):
 threads = [threading.Thread(target=caller, args=(first,)) for first in range(4)]
 for thread in threads:
     thread.start()
-better = trained(400)
-export_digits(better, 400)
+export_digits(results[400])
 until(lambda: answers[-1][1].version == 2)
 over.set()
 for thread in threads:
@@ -617,7 +616,7 @@ bet_failed.reveal(len(failed), "The old version answers until the new one is rea
 # Each answer says which version it is from. Is that true? Ask the two networks of this notebook the same:
 
 # %% tags=["nbval-check-output"]
-networks = {1: network, 2: better}
+networks = {1: network, 2: results[400].module()}
 with torch.inference_mode():
     own = {number: net(held_out[0][:4]).numpy() for number, net in networks.items()}
 wrong = [a for first, a in answers if not numpy.allclose(a["scores"][0], own[a.version][first], atol=1e-4)]
@@ -630,7 +629,7 @@ print("answers that are not the named version's:", len(wrong))
 # bad network. But version 2 brought labelled digits, and the server asks both.
 
 # %% tags=["nbval-check-output"]
-export_digits(trained(10), 10)
+export_digits(results[10])
 until(lambda: "refused" in server.log)
 reason = next(line for line in server.log.splitlines() if "refused" in line)
 print(reason[reason.index("digits") :].split(" is 0.")[0], "is worse")

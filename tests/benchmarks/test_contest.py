@@ -104,18 +104,18 @@ def test_a_turn_is_as_many_runs_as_begin_in_it_of_which_the_best_counts_and_ever
     assert contestant.turn(Work(lambda: {"a": {"b": 7}}, figures=True), 60) == {"figures": {"a": {"b": 7}}}
 
 
-def test_a_wrong_answer_within_a_turn_is_seen(places, monkeypatch):
-    monkeypatch.setattr(contest, "TURN", 0.5)
-    right = lambda contestant, answer: "" if answer == 1 else f"{answer} is not 1"  # noqa: E731
-    result, _ = hold(places, one("a", "lies", arguments={"after": 20}), rounds=1, right=right)
-    assert result.entry("a").problem == "wrong answer: 2 is not 1"
-
-
 @pytest.mark.skipif(not compiled.available(), reason="no numba here")
 def test_numba_uses_no_vectors_wider_than_asked_for(places):
     right = lambda contestant, answer: "" if answer == ["xmm", "ymm"] else str(answer)  # noqa: E731
     result, _ = hold(places, one("a", "vectors", vectors="AVX2"), rounds=1, right=right)
     assert result.entry("a").problem == ""
+
+
+def test_a_wrong_answer_within_a_turn_is_seen(places, monkeypatch):
+    monkeypatch.setattr(contest, "TURN", 0.5)
+    right = lambda contestant, answer: "" if answer == 1 else f"{answer} is not 1"  # noqa: E731
+    result, _ = hold(places, one("a", "lies", arguments={"after": 20}), rounds=1, right=right)
+    assert result.entry("a").problem == "wrong answer: 2 is not 1"
 
 
 def test_what_a_library_prints_is_no_answer(places):

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import psutil
 import pytest
 
 from benchmarks import whole_file
+from tests.helpers.shells import eventually
 
 #: A topic of two contestants, one of which waits for ever in its run, in the place of a real one.
 PROGRAM = """
@@ -35,7 +35,7 @@ def test_an_interrupted_run_ends_with_130_and_all_that_it_started_and_leaves_the
     command = [sys.executable, "-c", PROGRAM, str(out), str(note)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=Path(__file__).parents[2], **pipes) as run:
-        _wait_for(lambda: note.exists() and note.read_text())
+        eventually(lambda: note.exists() and note.read_text(), 120)
         below = psutil.Process(run.pid).children(recursive=True)
         run.send_signal(signal.SIGINT)
         _, said = run.communicate(timeout=60)
@@ -45,13 +45,6 @@ def test_an_interrupted_run_ends_with_130_and_all_that_it_started_and_leaves_the
         with suppress(psutil.NoSuchProcess):
             one.wait(10)  # TimeoutExpired: it was left behind
     assert (out / "bench.json").read_text() == "the one before" and not (out / "bench.html").exists()
-
-
-def _wait_for(happened, patience=120.0):
-    ends = time.monotonic() + patience
-    while not happened():
-        assert time.monotonic() < ends, f"nothing happened in {patience:.0f} s"
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("before", ["as it was", None])

@@ -32,6 +32,16 @@ class Bare(SliceMean):
 exhibit = Bare(cut=CUT)
 exhibit
 """
+AMONG_WIDGETS = """
+import ipywidgets
+from course.widgets import SliceMean
+
+exhibit = SliceMean(cut=4)
+widget, slider = exhibit.widget(), ipywidgets.IntSlider(4, 0, 20, description="same cut")
+ipywidgets.jslink((slider, "value"), (widget, "cut"))
+told = ipywidgets.interactive_output(lambda state: print("of Python: cut", state["cut"]), {"state": widget})
+ipywidgets.VBox([slider, widget, told])
+"""
 STAGE = "document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden) .stage')"
 CUT = f"JSON.parse({STAGE}.dataset.shown).cut"
 LIVE = f"{STAGE}.dataset.live === 'kernel'"
@@ -212,3 +222,28 @@ def test_a_page_that_is_not_trusted_shows_the_still_and_its_words(browser, addre
         )
         assert lab.page.locator(".stage input").count() == 0
     shut_kernels(address[0])
+
+
+def test_as_a_widget_it_stands_in_a_box_and_is_linked_in_the_page_observed_in_python_and_back_after_a_reload(
+    browser, address
+):
+    write_notebook(address[1], "83_widgets", AMONG_WIDGETS)
+    with lab_page(browser.new_context(viewport={"width": 1280, "height": 900}), *address) as lab:
+        try:
+            lab.open("83_widgets")
+            assert failures(lab.run_all("83_widgets")) == []
+            lab.until(f"{LIVE} && {CUT} === 4")
+            lab.page.locator(".widget-slider [role=slider]").press("ArrowRight")  # jslink: the slider moves the exhibit
+            lab.until(f"{CUT} === 5 && {FRESH}")
+            lab.page.locator("text=of Python: cut 5").wait_for()  # interactive_output: a function is called with it
+            press(lab, "ArrowRight", 2)  # the exhibit's own control moves the slider
+            lab.page.locator(".widget-readout:text-is('7')").wait_for()
+            lab.page.locator("text=of Python: cut 7").wait_for()
+            lab.page.reload()
+            lab.shows("83_widgets")
+            lab.until(f"{LIVE} && {CUT} === 7")
+            press(lab, "ArrowLeft")
+            lab.page.locator(".widget-readout:text-is('6')").wait_for()
+            assert lab.foreign == []
+        finally:
+            shut_kernels(address[0])

@@ -102,7 +102,7 @@ def test_interrupted_work_ends_the_cluster_works_on_and_a_closed_notebook_leaves
     assert cells.run(BEGIN) == ("ready\n", None)
     for name, source in LONG.items():
         cells.begin(source)
-        assert cells.message("display_data")[1]["data"], f"{name} shows its progress"
+        assert cells.message("update_display_data")[1]["data"], f"{name} shows its progress"
         cells.manager.interrupt_kernel()
         assert cells.ended()[1] == "KeyboardInterrupt", name
         printed, error = cells.run(AFTER)

@@ -5,14 +5,13 @@ import threading
 
 import pytest
 
-from course.progress_line import NO_PROGRESS, STATIC_TWINS, LateLine, _TerminalLine
+from course.progress_line import STATIC_TWINS, LateLine, _TerminalLine
 
 
 @pytest.fixture
 def screen(monkeypatch):
     """What a terminal was written, as it is found by `progress_line`."""
-    for name in (STATIC_TWINS, NO_PROGRESS):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv(STATIC_TWINS, raising=False)
     terminal = io.StringIO()
     monkeypatch.setattr("course.progress_line.progress_line", lambda: _TerminalLine(terminal))
     return terminal
@@ -53,9 +52,8 @@ def test_what_was_done_before_does_not_count_as_speed(screen, clock):
     assert "600 of 1,000 updates · 20 s left" in screen.getvalue()
 
 
-@pytest.mark.parametrize("name", [STATIC_TWINS, NO_PROGRESS])
-def test_outputs_that_are_stored_or_compared_have_none_of_it(screen, clock, monkeypatch, name):
-    monkeypatch.setenv(name, "1")
+def test_outputs_that_are_stored_have_none_of_it(screen, clock, monkeypatch):
+    monkeypatch.setenv(STATIC_TWINS, "1")
     worked(clock)
     assert screen.getvalue() == ""
 

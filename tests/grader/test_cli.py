@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
@@ -14,6 +13,7 @@ from click.testing import CliRunner
 from grader.cli import main
 from grader.sandbox import Sandbox, SandboxUnavailable
 from tests.helpers.class_here import answers, hand_in
+from tests.helpers.shells import eventually
 from tests.helpers.small_lab import write_small_lab
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::sqlalchemy.exc.SAWarning")
@@ -144,9 +144,7 @@ def test_killed_in_the_middle_it_leaves_no_process_and_goes_on(course, lab):
         [sys.executable, "-m", "grader", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     results = course.records / "results" / "small"
-    deadline = time.monotonic() + 90
-    while len(list(results.glob("*/*.json"))) < 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    eventually(lambda: len(list(results.glob("*/*.json"))) >= 2, 90)
     family = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGKILL)
     process.wait()

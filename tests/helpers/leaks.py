@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 #: Outlive their makers by design, one each in a process: the fork server (ours, and multiprocessing's), the tracker of
-#: shared resources, and the thread in which Dask packs large messages. An event loop's helpers (looks for a host's
-#: address, say) begin when they are needed, and end with their loop, whose own thread may not stay.
+#: shared resources, the thread in which Dask packs large messages, and the one in which fsspec waits for stores. An
+#: event loop's helpers (looks for a host's address, say) begin when they are needed, and end with their loop, whose own
+#: thread may not stay.
 ALLOWED_PROCESSES = (
     "course.cluster.local_runtime.forkserver",
     "multiprocessing.forkserver",
@@ -23,7 +24,7 @@ ALLOWED_PROCESSES = (
     "--type=utility",
     "--type=gpu-process",
 )
-ALLOWED_THREADS = ("Dask-Offload", "asyncio_")
+ALLOWED_THREADS = ("Dask-Offload", "asyncio_", "fsspecIO")
 #: Functions that return the process ids, ports and threads' ids of what all tests of this process share.
 OUTLIVING = []
 

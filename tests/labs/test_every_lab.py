@@ -84,6 +84,8 @@ def test_a_lab_is_fit_for_a_class_and_runs_as_released_and_with_its_solutions(fo
     assert set(released.values()) <= {"not yet", "wrong"}, released
     assert set(solved.values()) <= {"passed"}, solved
     assert_full_marks_in_a_real_sandbox(lab)
+    if any(exercise.outside for exercise in lab.exercises):
+        return  # each life is a sandbox, and each wrong answer takes a dozen: `make long` tries them
     # three wrong answers of each exercise; `make long` tries the others. The notebook's checks were tried above
     report = selftest(lab, short=True, sandbox=fork_for(lab), tell=print, checks=False)
     assert report, report
@@ -94,5 +96,5 @@ def test_a_lab_is_fit_for_a_class_and_runs_as_released_and_with_its_solutions(fo
 @pytest.mark.parametrize("folder", LABS, ids=lambda path: path.name)
 def test_each_wrong_answer_alone_costs_its_own_exercise_and_the_solution_is_right_twenty_times(folder, fork_for):
     lab = load_lab(folder)
-    report = selftest(lab, sandbox=fork_for(lab), tell=print)
+    report = selftest(lab, sandbox=fork_for(lab), tell=print, secrets=1)  # of 200: `python -m grader selftest`
     assert report, report

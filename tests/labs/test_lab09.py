@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -12,12 +13,12 @@ from hypothesis import given, settings
 from course.checks import check
 from course.checks.discovery import load_part
 from course.checks.exercise import Observed
+from tests.labs.jobs import HONEST
 from tests.labs.solved import solved
-from tests.slow.attacks.families.other_labs import STANDS_BESIDE_ITS_OWN_END
 
 LAB = Path(__file__).parents[2] / "labs/lab09_beyond_one_machine"
-cases, driver, machine, marking, oracles, strategies = (
-    load_part(LAB, name) for name in ("cases", "driver", "machine", "marking", "oracles", "strategies")
+cases, driver, machine, oracles, strategies = (
+    load_part(LAB, name) for name in ("cases", "driver", "machine", "oracles", "strategies")
 )
 
 
@@ -85,18 +86,6 @@ def in_a_notebook(answer, case):
     return Observed(driver.drive_job(answer, lambda: nullcontext(here.ask), *case.arguments), here.record)
 
 
-def as_marked(answer, case, serving=marking.SERVING):
-    names, served = {}, {}
-    exec(marking.ASKING, names)
-    exec(serving, served)
-    host = served["Host"](case.plan)
-    try:
-        gave = names["drive"](answer, host.address, *case.arguments)
-    finally:
-        seen = host.seen()
-    return Observed(gave, seen)
-
-
 def test_a_folder_is_put_back_whole_with_what_lies_in_folders_of_it(answers):
     def job(folder, steps, every, first, step):
         here = os.path.join(folder, f"{len(os.listdir(folder))}")
@@ -129,22 +118,13 @@ def drawn(group):
 
 
 @pytest.mark.parametrize("group", ["killed", "torn", "warned"])
-def test_a_job_is_ended_as_planned_and_marked_by_the_record_that_the_notebook_sees(answers, group):
+def test_a_job_is_ended_as_planned(answers, group):
     case = drawn(group)
-    here, there = in_a_notebook(answers["job"], case), as_marked(answers["job"], case)
-    assert (here.gave, here.seen) == (there.gave, [list(row) for row in there.seen])
+    here = in_a_notebook(answers["job"], case)
     assert oracles.judge_job(case, here) is None
     ends = [row[0] for row in here.seen if row[0] in ("kill", "tear", "term")]
     assert ends == [end[0] for end in case.plan["ends"]]
     assert len(here.gave) == len(ends) + 2  # one runs to its end, and one comes after it
-
-
-def test_a_life_that_takes_the_machine_for_itself_is_not_heard():
-    case = cases.life("killed", 6, 2, [("kill", 3), ("kill", 5)], 1)
-    names = {}
-    exec(f"import json\n{STANDS_BESIDE_ITS_OWN_END}", names)
-    with pytest.raises(RuntimeError, match="in life 1: "):
-        as_marked(names["job"], case, marking.SERVING.replace("timeout=5", "timeout=0.2"))
 
 
 def test_what_is_kept_elsewhere_is_seen(answers, tmp_path):
@@ -183,6 +163,24 @@ def test_a_life_that_hangs_is_ended_with_its_process(monkeypatch):
         in_a_notebook(job, cases.life("killed", 1, 1, [], 1))
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
+
+
+def test_whole_numbers_of_numpy_and_a_job_that_ignores_its_children_are_right_in_a_notebook():
+    names = {}
+    exec(f"import json, os, signal\nimport numpy as np\n{HONEST['numbers of numpy, the end of a script']}", names)
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        case = cases.life("killed", 4, 2, [("kill", 3)], 1)
+        assert oracles.judge_job(case, in_a_notebook(names["job"], case)) is None
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_what_is_no_whole_number_is_told_as_what_it_is():
+    case = cases.life("killed", 1, 1, [], 1)
+    for value, words in ((1.5, "not 1.5, a float"), (True, "not True, a bool"), ([1], r"not \[1\], a list")):
+        with pytest.raises(RuntimeError, match=f"in life 1: TypeError: a whole number is asked for, {words}"):
+            in_a_notebook(lambda folder, steps, every, first, step, value=value: value, case)
 
 
 # ---- the checks ------------------------------------------------------------------------------------------------------

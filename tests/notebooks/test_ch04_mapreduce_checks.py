@@ -1,27 +1,35 @@
-"""Chapter 04's checks: pass a right answer, notice a plausible wrong one, and leave a stub alone."""
+"""Chapter 04's checks notice a plausible wrong answer."""
 
 import pytest
 
 from course import ClusterSpec, check
 from tests.notebooks.answers import model_answers
-from tests.notebooks.checked import three_tests
+from tests.notebooks.checked import noticed
 
 RIGHT = model_answers("04_mapreduce_mean", ClusterSpec=ClusterSpec)
 RENAMED = RIGHT.pop("renamed")
 fold = RIGHT["fold"]
+
+
+def merged(left, right):
+    for word, count in right.items():
+        left[word] = left.get(word, 0) + count
+    return left
+
+
 WRONG = [
     ("fold", lambda join, values: fold(lambda a, b: join(b, a), values[::-1])),  # from the right
     ("fold", lambda join, values: fold(join, values[:-1] or values)),  # forgets the last one
     ("merge_counts", lambda left, right: {**left, **right}),  # the right count replaces the left one
     ("merge_counts", lambda left, right: {w: left[w] + right[w] for w in left if w in right}),  # only words of both
     ("merge_counts", lambda left, right: left),
+    ("merge_counts", merged),
+    ("merge_counts", lambda left, right: dict(merged(left, right))),  # a new one, and the old one changed as well
     ("weighted_mean", lambda means, sizes: sum(means) / len(means)),
 ]
 
 
-test_a_right_answer_passes, test_a_plausible_wrong_answer_is_noticed, test_a_stub_is_not_yet_an_answer = three_tests(
-    RIGHT, WRONG
-)
+test_a_plausible_wrong_answer_is_noticed = noticed(WRONG)
 
 
 def test_an_unweighted_mean_is_caught_by_its_smallest_counterexample():

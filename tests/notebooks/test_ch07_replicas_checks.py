@@ -1,15 +1,18 @@
-"""Chapter 07's checks: pass a right answer, notice a plausible wrong one, and leave a stub alone."""
+"""Chapter 07's checks notice a plausible wrong answer."""
+
+from operator import add
 
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course.checks import same
+from course import map_reduce
+from course.checks import check, same
 from tests.notebooks.answers import model_answers
-from tests.notebooks.checked import oracle, three_tests
+from tests.notebooks.checked import noticed, oracle
 
-RIGHT = model_answers("07_replicas_mnist")
-mean_gradient, partial_products, within_limit, _ = RIGHT.values()
+RIGHT = model_answers("07_replicas_mnist", map_reduce=map_reduce, add=add)
+mean_gradient, partial_products, within_limit, *_ = RIGHT.values()
 
 
 def counting_dropped_ones_as_versions(w, pushes, limit):
@@ -23,6 +26,17 @@ def rows_of_a(a, b, parts):
 
 def larger_parts_first(a, b, parts):
     return [x @ y for x, y in zip(a.tensor_split(parts, dim=1), b.tensor_split(parts), strict=True)]
+
+
+def by_halves(parts, inputs, fit):
+    mean = fit(parts[0])(inputs)
+    for part in parts[1:]:
+        mean = (mean + fit(part)(inputs)) / 2
+    return mean
+
+
+def weighted_by_rows(parts, inputs, fit):
+    return sum(len(part) * fit(part)(inputs) for part in parts) / sum(map(len, parts))
 
 
 WRONG = [
@@ -44,12 +58,22 @@ WRONG = [
     ("ring_bytes", lambda size, ranks: 2 * (ranks - 1) * size),
     ("ring_bytes", lambda size, ranks: (ranks - 1) * (size // ranks)),
     ("ring_bytes", lambda size, ranks: 2 * ranks * (size // ranks)),
+    ("ensemble", by_halves),
+    ("ensemble", weighted_by_rows),
+    ("ensemble", lambda parts, inputs, fit: fit(torch.cat(parts))(inputs)),
+    ("ensemble", lambda parts, inputs, fit: sum(fit(part)(inputs) for part in parts)),
+    ("ensemble", lambda parts, inputs, fit: fit(parts[-1])(inputs)),
+    ("ensemble", lambda parts, inputs, fit: torch.stack([fit(part)(inputs) for part in parts]).median(dim=0).values),
+    ("ensemble", lambda parts, inputs, fit: [fit(part)(inputs) for part in parts]),
 ]
 
 
-test_a_right_answer_passes, test_a_plausible_wrong_answer_is_noticed, test_a_stub_is_not_yet_an_answer = three_tests(
-    RIGHT, WRONG
-)
+def test_an_uneven_cut_is_told_by_one_row_of_three():
+    told = check(larger_parts_first, "partial_products").message
+    assert "partial_products([[-1.0, 2.0, -2.0]], [[-2.0], [1.0], [-3.0]], 2)" in told
+
+
+test_a_plausible_wrong_answer_is_noticed = noticed(WRONG)
 
 ORACLES = {name: oracle(name) for name in ("mean_gradient", "within_limit")}
 

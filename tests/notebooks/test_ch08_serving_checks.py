@@ -1,10 +1,10 @@
-"""Chapter 08's checks: pass a right answer, notice a plausible wrong one, and leave a stub alone."""
+"""Chapter 08's checks notice a plausible wrong answer."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.notebooks.answers import model_answers
-from tests.notebooks.checked import oracle, three_tests
+from tests.notebooks.checked import noticed, oracle
 
 RIGHT = model_answers("08_serving")
 mean_inside, percentile_of, *_ = RIGHT.values()
@@ -32,6 +32,8 @@ WRONG = [
     ("mean_inside", lambda begins, ends: (sum(ends) - sum(begins)) / len(ends)),  # the mean stay
     ("mean_inside", lambda begins, ends: len(ends) / max(ends)),  # the rate
     ("mean_inside", lambda begins, ends: mean_inside(begins, ends) * max(ends) / (max(ends) - min(begins) + 1)),
+    ("mean_inside", lambda begins, ends: mean_inside(begins, ends) * max(ends) / (max(ends) - min(begins))),
+    ("mean_inside", lambda begins, ends: mean_inside(begins, ends) * max(ends) / ends[-1]),
     (
         "mean_inside",
         lambda begins, ends: max(sum(b <= at < e for b, e in zip(begins, ends, strict=True)) for at in ends),
@@ -52,9 +54,7 @@ WRONG = [
 ]
 
 
-test_a_right_answer_passes, test_a_plausible_wrong_answer_is_noticed, test_a_stub_is_not_yet_an_answer = three_tests(
-    RIGHT, WRONG
-)
+test_a_plausible_wrong_answer_is_noticed = noticed(WRONG)
 
 ORACLES = {name: oracle(name) for name in ("batches", "percentile_of")}
 

@@ -1,10 +1,10 @@
-"""Chapter 09's checks: pass a right answer, notice a plausible wrong one, and leave a stub alone."""
+"""Chapter 09's checks notice a plausible wrong answer."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.notebooks.answers import model_answers
-from tests.notebooks.checked import oracle, three_tests
+from tests.notebooks.checked import noticed, oracle
 
 RIGHT = model_answers("09_beyond_one_machine")
 gradients_a_second, worth_it, quicker, counted_out = RIGHT.values()
@@ -35,9 +35,7 @@ WRONG = [
 ]
 
 
-test_a_right_answer_passes, test_a_plausible_wrong_answer_is_noticed, test_a_stub_is_not_yet_an_answer = three_tests(
-    RIGHT, WRONG
-)
+test_a_plausible_wrong_answer_is_noticed = noticed(WRONG)
 
 ORACLES = {name: oracle(name) for name in ("counted_out", "gradients_a_second", "quicker", "worth_it")}
 

@@ -36,6 +36,11 @@ def double(n):
 
 # %%
 double(4)
+
+# %% tags=["your-turn"]
+@ipywidgets.interact(n=(1, 9))
+def mine(n=4):
+    print("twice", n)
 """
 
 
@@ -68,6 +73,16 @@ def test_two_builds_give_the_same_bytes_and_keep_the_timing(small_built, tmp_pat
     build("90_small", **small_built)
     assert (tmp_path / "90_small.ipynb").read_bytes() == first
     assert b"widget-view" not in first and b"solution" not in first and b"ZeroDivisionError" in first
+    last = nbformat.read(tmp_path / "90_small.ipynb", as_version=4).cells[-1]
+    assert "interact" in last.source and last.execution_count and last.outputs == []
+
+
+@pytest.mark.parametrize("name", ["02_matmul_timing", "03_game_of_life", "05_distributed_pi"])
+def test_a_chapter_with_controls_has_a_cell_for_the_readers_own_function_after_words_on_what_to_expect(name):
+    cells = read_source(name).cells
+    (place,) = [place for place, cell in enumerate(cells) if "your-turn" in cell.metadata.get("tags", [])]
+    assert "@ipywidgets.interact(" in cells[place].source
+    assert "**Your turn.**" in cells[place - 1].source and "Expect" in cells[place - 1].source
 
 
 def test_a_timing_whose_source_changed_is_taken_again(small_built, tmp_path):

@@ -1,6 +1,6 @@
 """Every chapter run top to bottom: compared cells agree, model answers pass, memory stays in the contract, all ends.
 
-Each runs in a pytest of its own with nbval (cells tagged `nbval-check-output` are compared with the committed
+Each runs in a pytest of its own with plain nbval (cells tagged `nbval-check-output` are compared with the committed
 notebook), while its processes' memory is sampled. Below each exercise's check, which finds the stub, the model answer
 takes the stub's place, and the check must pass.
 """
@@ -18,14 +18,13 @@ import pytest
 import torch
 
 from benchmarks.scaling.memory import proportional
-from course.progress_line import NO_PROGRESS
 from notebooks.build import HERE, chapters
 from tests.notebooks.answers import with_answers
 
 #: The contract that each chapter states: 2 GB over all its processes. A CUDA build of torch takes 0.4 GB more of each.
 MEMORY = (2 if torch.version.cuda is None else 4) * 2**30
 DEADLINE = 240  # a chapter takes 30 s; this ends one that hangs
-NBVAL = ["-m", "pytest", "-p", "nbval.plugin", "--nbval-lax", "--nbval-cell-timeout=120", "-q", "--tb=short"]
+NBVAL = ["-m", "pytest", "-p", "nbval.plugin", "--nbval", "--nbval-cell-timeout=120", "-q", "--tb=short"]
 OWN_SETTINGS = ["-c", os.devnull, "-p", "no:cacheprovider"]  # not those of pyproject.toml
 NO_OTHER_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # each would be imported again for every chapter
 
@@ -50,7 +49,7 @@ def run_and_watch(path, log):
         runner = subprocess.Popen(
             [sys.executable, *NBVAL, *OWN_SETTINGS, str(path)],
             cwd=HERE.parent,
-            env={**os.environ, **NO_OTHER_PLUGINS, NO_PROGRESS: "1"},
+            env={**os.environ, **NO_OTHER_PLUGINS},
             stdout=output,
             stderr=subprocess.STDOUT,
         )
@@ -97,10 +96,35 @@ def test_a_chapter_has_at_least_four_compared_cells_with_output(name):
     assert len(compared) >= 4
 
 
-def test_a_changed_number_in_a_compared_cell_is_noticed(tmp_path):
-    cells = [nbformat.v4.new_code_cell("1 + 1", execution_count=1, metadata={"tags": ["nbval-check-output"]})]
-    cells[0].outputs = [nbformat.v4.new_output("execute_result", {"text/plain": "3"}, execution_count=1)]
+def small_notebook(path, source, *outputs, **tags):
+    cells = [nbformat.v4.new_code_cell(source, execution_count=1, metadata=tags, outputs=list(outputs))]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), tmp_path / "wrong.ipynb")
-    code, *_ = run_and_watch(tmp_path / "wrong.ipynb", tmp_path / "log")
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
+    return path
+
+
+def test_a_changed_number_in_a_compared_cell_is_noticed(tmp_path):
+    wrong = nbformat.v4.new_output("execute_result", {"text/plain": "3"}, execution_count=1)
+    notebook = small_notebook(tmp_path / "wrong.ipynb", "1 + 1", wrong, tags=["nbval-check-output"])
+    code, *_ = run_and_watch(notebook, tmp_path / "log")
     assert code == 1 and "Cell outputs differ" in (tmp_path / "log").read_text(encoding="utf-8")
+
+
+SLOW = """
+from course import progress_line
+progress_line._LATE, line = 0.0, progress_line.progress_line()
+with progress_line.LateLine("parts") as late:
+    late.look(0, 10)
+    late.look(1, 10)
+print("done")
+line.show("1 of 2")
+line.show("2 of 2", last=True)
+"""
+
+
+def test_plain_nbval_finds_no_progress_in_what_it_compares_on_a_slow_machine_too(tmp_path):
+    outputs = [nbformat.v4.new_output("stream", name="stdout", text="done\n")]
+    outputs.append(nbformat.v4.new_output("display_data", {"text/plain": "2 of 2"}))
+    notebook = small_notebook(tmp_path / "slow.ipynb", SLOW, *outputs)
+    code, *_ = run_and_watch(notebook, tmp_path / "log")
+    assert code == 0, (tmp_path / "log").read_text(encoding="utf-8")

@@ -8,13 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fsspec
+import numpy
 import pytest
 
 from course.cluster.certificates import write_certificate
 from tests.helpers.shells import Member
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "own_model.md").read_text(encoding="utf-8")
-FILE, PROGRAM = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+FILE, READ, PROGRAM = re.findall(r"```python\n(.*?)```", PAGE, re.S)
 COMMANDS = re.findall(r"^python -m course (.*)$", PAGE, re.M)
 
 
@@ -52,6 +54,16 @@ def test_the_file_is_of_thirty_lines_and_its_problem_is_whole(tmp_path):
     (tmp_path / "parabola.py").write_text(FILE)
     problem = runpy.run_path(str(tmp_path / "parabola.py"))["make"]()
     assert problem.validate(problem.initial())["mean squared error"] > 1
+
+
+def test_data_at_an_address_are_read_as_the_page_reads_them(tmp_path):
+    (tmp_path / "parabola.py").write_text(FILE + READ)
+    names = runpy.run_path(str(tmp_path / "parabola.py"))
+    with fsspec.open("memory://my-bucket/points.npz", "wb") as file:
+        numpy.savez(file, x=numpy.ones(5), y=numpy.zeros(5))
+    problem = names["Parabola"](*names["read"]("memory://my-bucket/points.npz"))
+    assert problem.x.tolist() == [1] * 5
+    fsspec.filesystem("memory").rm("/my-bucket", recursive=True)
 
 
 @pytest.mark.long

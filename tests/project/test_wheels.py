@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: distribution -> the folder of its project; its package has the folder's name, the root's is `course`.
 PROJECTS = {"simgpu": "simgpu", "modelserver": "modelserver", "course-grader": "grader", "course": "."}
 PACKAGES = {name: name if folder == "." else folder for name, folder in PROJECTS.items()}
-DATA = ("*.py", "*.json", "*.css", "*.js", "*.rle", "*.journal", "*.sh", "*.txt", "py.typed")
+DATA = ("*.py", "*.json", "*.css", "*.js", "*.rle", "*.journal", "*.sh", "*.txt", "*.proto", "*.binpb", "py.typed")
 
 
 def settings(name):
@@ -160,6 +160,9 @@ def test_modelserver_works_alone(wheels, tmp_path):
     (tmp_path / "served.py").write_text(SERVED)
     assert f"True {course.__version__}\n" in here.run("python", "served.py")
     assert "served: the newest good one" in here.run("modelserver", "versions", "models", "line")
+    if here.lacks("grpc"):
+        said = here.run("modelserver", "serve", "models", "--port", "0", "--grpc-port", "0", status=1)
+        assert "python -m pip install 'modelserver[grpc]'" in said
     assert here.lacks("course") and here.lacks("simgpu")
 
 

@@ -4,8 +4,6 @@ import copy
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from course import log_placement, place, simulated_gpus
 
@@ -71,10 +69,13 @@ def test_every_form_of_to_goes_where_it_says():
         (x.cuda(1), torch.float32),
         (x.type("torch.cuda.DoubleTensor").to(GPU), torch.float64),
         (x.type_as(model), torch.float64),
+        (model.type(torch.int32), torch.int32),
+        (torch.zeros_like(model, device=1), torch.float64),
     ]:
         assert (moved.device, moved.dtype) == (GPU, dtype)
     simulated = x.to(GPU)
     assert simulated.to(GPU) is simulated and simulated.to(GPU, copy=True) is not simulated
+    assert torch.zeros_like(model, device="cpu").device.type == "cpu" and simulated.t().cpu().stride() == (1, 3)
     assert simulated.double().device == GPU and simulated.type() == "torch.cuda.FloatTensor"
 
 
@@ -85,6 +86,7 @@ def test_views_share_and_in_place_changes_of_shape_are_seen():
     assert b.unsqueeze_(0).shape == (1, 3, 2)
     assert torch.zeros(2, device=GPU).resize_(3, 3).shape == (3, 3)
     x.view(-1)[2:4].mul_(10)
+    assert x[1].data_ptr() == x.view(-1)[3:].data_ptr() != x.data_ptr()
     assert x.tolist() == [[0, 1, 20], [30, 4, 5]]
     out = torch.empty(0, device=GPU)
     assert torch.add(x, 1, out=out) is out and out.tolist() == [[1, 2, 21], [31, 5, 6]]
@@ -146,42 +148,3 @@ def test_placement_moves_inputs_to_a_simulated_device():
         result = (w @ w).sum()
     result.backward()
     assert result.device == GPU and w.grad.device.type == "cpu" and placement.moves > 0
-
-
-# Hypothesis: random programs on a pool of tensors, run on both machines.
-OPS = {
-    "add": lambda x, y: x + y.sum(),
-    "view": lambda x, y: x.view(-1)[1:5],
-    "transpose": lambda x, y: x.t() if x.dim() == 2 else x,
-    "in place": lambda x, y: x.mul_(2),
-    "add in place": lambda x, y: x.add_(y.mean()),
-    "set": lambda x, y: x.view(-1).__setitem__(0, 3.0) if x.is_contiguous() else None,
-    "mask": lambda x, y: x.masked_fill(x > 1, 0.5),
-    "sort": lambda x, y: x.sort(-1).values,
-    "softmax": lambda x, y: x.softmax(-1),
-    "product": lambda x, y: x @ x.t() if x.dim() == 2 else x.outer(x),
-    "index": lambda x, y: x[torch.tensor([0, 0])],
-    "cat": lambda x, y: torch.cat([x, x]),
-    "clone": lambda x, y: x.clone(),
-}
-
-
-@settings(max_examples=60)
-@given(st.lists(st.tuples(st.sampled_from(sorted(OPS)), st.integers(0, 9), st.integers(0, 9)), max_size=12))
-def test_a_random_program_gives_the_cpus_values(program):
-    simulated, plain = pools("cuda:1", program), pools("cpu", program)
-    assert len(simulated) == len(plain)
-    for x, y in zip(simulated, plain, strict=True):
-        assert x.device == GPU and (x.shape, x.stride()) == (y.shape, y.stride())
-        assert torch.equal(x.cpu().nan_to_num(), y.nan_to_num())
-
-
-def pools(device, program):
-    pool = [torch.arange(6.0).view(2, 3).to(device)]
-    for name, i, j in program:
-        try:
-            result = OPS[name](pool[i % len(pool)], pool[j % len(pool)])
-        except (RuntimeError, IndexError) as error:
-            result = torch.tensor(float(len(type(error).__name__)), device=device)
-        pool += [result] if result is not None and result.numel() < 500 else []
-    return pool

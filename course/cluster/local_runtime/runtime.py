@@ -36,6 +36,8 @@ class LocalRuntime:
     `simulated_gpus`: count and model of each task's simulated GPUs, None for none.
     """
 
+    route = None
+
     def __init__(self, ports: dict[str, list[int]], dashboard: bool, simulated_gpus: tuple[int, str] | None = None):
         jobs = {job: them for job, them in ports.items() if job != "scheduler"}
         self._ports = {f"/job:{job}/task:{i}": port for job, them in jobs.items() for i, port in enumerate(them)}

@@ -29,7 +29,7 @@ class LocalScheduler(Scheduler):
             )
         leases = Leases()
         self.handlers |= {"lease": leases.ask, "release_lease": leases.release}
-        self.add_plugin(_PinsByName())
+        self.add_plugin(PinsByName())
 
     def start_http_server(self, routes: Any, dashboard_address: str | None, *more: Any, **settings: Any) -> None:
         """Open Dask's web page where it was asked for: one port less to guard where it was not."""
@@ -38,7 +38,7 @@ class LocalScheduler(Scheduler):
             super().start_http_server(routes, dashboard_address, *more, **settings)
 
 
-class _PinsByName(SchedulerPlugin):
+class PinsByName(SchedulerPlugin):
     """Sends work that is pinned to a task to wherever a task of this name joins.
 
     Dask turns the name into an address when the work is submitted; where the task is away just then, into a host of
@@ -46,6 +46,7 @@ class _PinsByName(SchedulerPlugin):
     """
 
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
+        """Send it there (Dask calls this)."""
         name = scheduler.workers[worker].name
         for state in scheduler.tasks.values():
             if (state.annotations or {}).get("workers") == [name]:

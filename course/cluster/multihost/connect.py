@@ -111,7 +111,7 @@ class RemoteRuntime:
     `spec`: the tasks that there should be; None asks the scheduler, which knows them unless it is a plain Dask one.
     """
 
-    dashboard_link = None
+    dashboard_link = route = None
 
     def __init__(self, client: Client, address: str, thread: LoopThread, spec: ClusterSpec | None = None):
         self._client, self.session_target, self.thread = client, address, thread

@@ -127,14 +127,14 @@ class TaskWorker(Worker):
     def __init__(
         self,
         *args: Any,
-        port: int | str = 0,
+        port: int | str | list[int] = 0,
         ports: str | None = None,
         routes: Routes | None = None,
         **settings: Any,
     ):
         super().__init__(*args, port=port, **settings)
-        self.executors, self.routes = Executors(self.executors), routes
-        self.ports = tuple(parse_ports(ports or (port if isinstance(port, str) else 0)))
+        self.executors, self.routes = Executors(self, self.executors), routes
+        self.ports = tuple(parse_ports(ports or (0 if isinstance(port, int) else port)))
         self.leavers: weakref.WeakSet[Leaver] = weakref.WeakSet()
         self.leaving = False
 

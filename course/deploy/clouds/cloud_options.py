@@ -12,7 +12,7 @@ CLOUD_ANSWERS = 8.0
 #: Seconds for one of these to end a cluster.
 CLOUD_CLUSTER_ENDS = 30.0
 
-_MOST = 100  # workers; as many as a job of Slurm's may have
+_MOST = 100  # tasks of a job; as many as a job of Slurm's may have
 #: An image's name by the reference's grammar, https://github.com/distribution/reference.
 _IMAGE = (
     r"([A-Za-z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
@@ -39,34 +39,29 @@ class CloudOptions:
         self.text("image", _IMAGE, f"name a container image with the course, as in {example}")
 
 
-def cloud_options(kind: str, options: type[CloudOptions], arguments: Mapping[str, Any]) -> tuple[int, CloudOptions]:
-    """Return (how many workers, the options) for these arguments of `deploy(kind, …)`; two workers by default.
+def cloud_options(
+    kind: str, options: type[CloudOptions], arguments: Mapping[str, Any]
+) -> tuple[dict[str, int], CloudOptions]:
+    """Return (job -> how many tasks, the options) for these arguments of `deploy(kind, …)`; two workers by default.
 
     Raises TypeError or ValueError that names what is wrong and what is legal.
     """
     names = [field.name for field in fields(options)]
-    workers = arguments.get("worker", 2)
-    plain = {name: tuple(v) if isinstance(v, list) else v for name, v in arguments.items() if name != "worker"}
+    jobs = {job: arguments.get(job, 2) for job in ("ps", "worker") if job in arguments or job == "worker"}
+    plain = {name: tuple(v) if isinstance(v, list) else v for name, v in arguments.items() if name not in jobs}
     for name, value in plain.items():
         if name not in names:
-            raise _unknown(f"deploy({kind!r}, {name}={value!r})", name, names)
-    if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= _MOST:
-        raise ValueError(f"deploy({kind!r}, worker={workers!r}): give a whole number of workers from 1 to {_MOST}")
+            legal = f"the options are ps, worker, {', '.join(names)}.{did_you_mean(name, names)}"
+            raise TypeError(f"deploy({kind!r}, {name}={value!r}): {legal}")
+    for job, count in jobs.items():
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST:
+            raise ValueError(f"deploy({kind!r}, {job}={count!r}): give a whole number of tasks from 1 to {_MOST}")
     checked = options(**plain)
     try:
         checked.check()
     except (TypeError, ValueError) as error:
         raise type(error)(f"deploy({kind!r}, {error}") from None
-    return workers, checked
-
-
-def _unknown(call, name, names):
-    if name == "ps":
-        return ValueError(
-            f"{call}: it has workers only, for nobody could reach a parameter server's own sockets through its "
-            "scheduler. Train on deploy('slurm', ps=1, …) or deploy('ssh', ps=1, …)"
-        )
-    return TypeError(f"{call}: the options are worker, {', '.join(names)}.{did_you_mean(name, names)}")
+    return jobs, checked
 
 
 def wrong(option: str, value: object, legal: str) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import warnings
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -56,9 +56,10 @@ class GatewayDeployer:
     dashboard_link: str | None = None
     address = ""
     security: Any = None
+    route = None  # its proxy passes on what goes to the scheduler, and nothing else
 
-    def __init__(self, name: str, workers: int, options: GatewayOptions):
-        self._workers, self._options = workers, options
+    def __init__(self, name: str, jobs: Mapping[str, int], options: GatewayOptions):
+        self._workers, self._options = sum(jobs.values()), options
         self._gateway: Any = None
         self._name: str | None = None
 
@@ -115,6 +116,9 @@ class GatewayDeployer:
         """Return ""; raise where the gateway has ended the cluster, as it does when its workers fail to start."""
         await self._report()
         return ""
+
+    async def reach(self, addresses: Iterable[str]) -> None:
+        """Open nothing: a gateway has no way to a worker."""
 
     async def log(self) -> str:
         """Raise: a gateway keeps what its tasks print."""

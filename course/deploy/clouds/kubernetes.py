@@ -4,13 +4,23 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, ClassVar
 
+from distributed.comm.addressing import parse_host_port
+
 from course.cluster.certificates import new_certificate, security
+from course.cluster.routes import Routes
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CLOUD_CLUSTER_ENDS, CloudOptions
-from course.deploy.clouds.kubernetes_resource import API, COMM, KubernetesOptions, dask_cluster, secret
+from course.deploy.clouds.kubernetes_resource import (
+    API,
+    COMM,
+    WORKER_LISTENS,
+    KubernetesOptions,
+    dask_cluster,
+    secret,
+)
 from course.deploy.launcher import DeployError
 from course.deploy.lost_tasks import SLOW_JOIN_IS_TOLD
 
@@ -43,9 +53,11 @@ class KubernetesDeployer:
     dashboard_link: str | None = None
     address = ""
 
-    def __init__(self, name: str, workers: int, options: KubernetesOptions):
+    def __init__(self, name: str, jobs: Mapping[str, int], options: KubernetesOptions):
         self._name, self._options = name, options
-        self._resource = dask_cluster(name, workers, options)
+        self._resource = dask_cluster(name, sum(jobs.values()), options)
+        self._ways: dict[str, str] = {}
+        self.route = Routes(self._ways)
         self._certificate = new_certificate(days=30)
         self.security: Any = security(self._certificate)
         self._api: Any = None
@@ -99,12 +111,27 @@ class KubernetesDeployer:
     async def _way_to(self, pod):
         if "KUBERNETES_SERVICE_HOST" in os.environ:  # this process is inside of the cluster
             return f"tls://{self._name}-scheduler.{self._api.namespace}:{COMM}"
+        return f"tls://{await self._forwarded(pod, COMM)}"
+
+    async def _forwarded(self, pod, port):
+        """Return where the API's own connection to a pod's port begins here."""
         from kr8s.asyncio.objects import Pod
 
         async with _asking():
-            scheduler = await Pod(pod, namespace=self._api.namespace, api=self._api)
-            port = await self._opened.enter_async_context(scheduler.portforward(COMM, local_port="auto"))
-        return f"tls://127.0.0.1:{port}"
+            end = await Pod(pod, namespace=self._api.namespace, api=self._api)
+            local = await self._opened.enter_async_context(end.portforward(port, local_port="auto"))
+        return f"127.0.0.1:{local}"
+
+    async def reach(self, addresses: Iterable[str]) -> None:
+        """Open ways to the workers at these addresses, and to what listens beside them; from inside there are some."""
+        if "KUBERNETES_SERVICE_HOST" in os.environ:
+            return
+        hosts = {parse_host_port(address.partition("://")[2])[0] for address in addresses}
+        for pod in await self._pods("worker"):
+            host = pod.get("status", {}).get("podIP")
+            for port in WORKER_LISTENS if host in hosts else ():
+                if f"{host}:{port}" not in self._ways:
+                    self._ways[f"{host}:{port}"] = await self._forwarded(pod, port)
 
     async def waiting(self) -> str:
         """Return why a pod is not there yet, in Kubernetes' words; raise where it will never be."""

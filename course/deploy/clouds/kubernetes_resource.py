@@ -9,12 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from course.cluster.certificates import Certificate
+from course.cluster.task.task import TaskWorker
 from course.deploy.clouds.cloud_options import CloudOptions, wrong
 from course.deploy.clouds.kubernetes_checks import DNS_LABEL, PAIRS, cores, memory, quantity
+from course.deploy.clouds.named_tasks import WORKER_PORTS
 from course.deploy.options import DEPLOYED_IDLE
 
 API = "kubernetes.dask.org/v1"
 COMM, DASHBOARD = 8786, 8787  # Dask's own ports
+#: Where a worker listens, and a parameter server in it.
+WORKER_LISTENS = range(8788, 8788 + WORKER_PORTS)
 _USER = 1000  # the image's user, in docker's files of ours too; the kubelet refuses names
 _TLS = "/etc/course/tls"  # where pods find the Secret's two files
 #: The user has them by its group: the kubelet leaves a Secret's files to root and to `fsGroup`.
@@ -78,6 +82,8 @@ def dask_cluster(name: str, workers: int, options: KubernetesOptions) -> dict[st
     requests |= {"nvidia.com/gpu": str(options.gpus)} if options.gpus else {}
     worker = ["dask", "worker", f"tls://{name}-scheduler:{COMM}", *_tls_files(), "--name", "$(DASK_WORKER_NAME)"]
     worker += ["--nthreads", "1", "--no-dashboard", "--memory-limit", str(memory(options.memory))]
+    worker += ["--worker-class", f"{TaskWorker.__module__}.{TaskWorker.__name__}"]
+    worker += ["--worker-port", f"{WORKER_LISTENS[0]}:{WORKER_LISTENS[-1]}"]
     scheduler = ["dask", "scheduler", "--protocol", "tls", *_tls_files(), "--host", "0.0.0.0", "--port", str(COMM)]
     scheduler += ["--dashboard-address", f":{DASHBOARD}"]
     listening = {"DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": json.dumps(_ROUTES), **environment}

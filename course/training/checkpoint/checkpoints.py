@@ -5,6 +5,9 @@ A checkpoint is a data file, which plain `torch.load(path, weights_only=True)` r
 then renamed, the manifest last: until it has its name the checkpoint isn't there. The snapshot is one consistent cut
 over all parameter-server tasks, merged, and the process that called `train` writes it into a folder of its own: no
 disk has to be shared. On Windows a folder can't be flushed, so after a power cut the newest one may be missing there.
+
+The folder may be an address in an object store. Nothing is renamed there: the data file is uploaded under its name,
+which its checksum is part of, and then the manifest, each by one call that leaves the object whole or not there.
 """
 
 import logging
@@ -12,16 +15,19 @@ import os
 import re
 import secrets
 import socket
+import tempfile
 import warnings
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from course.training.checkpoint.data_file import read_data, write_data
 from course.training.checkpoint.manifest import CheckpointError, Manifest, read_manifest, stem_of
 from course.training.checkpoint.snapshot import Snapshot
+from modelserver.bucket import BucketPath, path_of
 
 #: The incarnation first: what came before the loss of a parameter server sorts before what came after it.
 _NAME = re.compile(r"(checkpoint-(\d{4,})-(\d{12,}))(\.json|-[0-9a-f]{16}\.pt)")
@@ -40,7 +46,7 @@ class CheckpointWarning(UserWarning):
 class Checkpoint:
     """One saved snapshot: its manifest's path, its step (`version`), `incarnation`, size in bytes and time (UTC)."""
 
-    path: Path
+    path: Path | BucketPath
     version: int
     incarnation: int
     nbytes: int
@@ -48,7 +54,7 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The checkpoints in `folder` (made when first needed), of which the newest `keep` stay.
+    """The checkpoints in `folder` (made when first needed) or at a store's address, of which the newest `keep` stay.
 
     Newest means: of the highest incarnation, and in it of the highest step. Only complete checkpoints of this course
     are counted and removed, after a newer one is safely there; the one that was read last, broken ones and other
@@ -65,48 +71,30 @@ class Checkpoints:
     """
 
     def __init__(self, folder: str | os.PathLike, keep: int = 5):
-        self.folder, self.keep = Path(folder), keep
+        self.folder: Any = path_of(folder)  # a Path or a BucketPath
+        self.keep = keep
         if keep < 1:
             raise ValueError(f"Checkpoints(keep={keep}): give the number of checkpoints to keep, from 1 up.")
-        if self.folder.exists() and not self.folder.is_dir():
+        if not self.folder.is_dir() and self.folder.exists():
             raise ValueError(
                 f"Checkpoints({str(folder)!r}): this is a file. Give a folder, which may not be there yet."
             )
         self._read = None  # the stem of the one read last: never removed
 
-    def save(self, snapshot: Snapshot) -> Path:
+    def save(self, snapshot: Snapshot) -> Path | BucketPath:
         """Write the snapshot, remove what is then too many, and return the manifest's path.
 
-        Saving a step again replaces it. Raises OSError when the disk refuses, and CheckpointError for parameters that
-        hold NaN or infinity: nothing of the new checkpoint is then left, and all older ones are.
+        Saving a step again replaces it. Raises OSError when the disk or the store refuses, or a store is silent, and
+        CheckpointError for parameters that hold NaN or infinity: nothing of the new checkpoint is then left (of a
+        store that fell silent, perhaps its data), and all older ones are.
         """
         for name, value in snapshot.parameters.items():
             if not value.isfinite().all():
                 raise CheckpointError(self.folder, f"{name!r} is not finite at step {snapshot.version}")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        _remove_stale(self.folder)
-        stem = stem_of(snapshot.incarnation, snapshot.version)
-        path = self.folder / f"{stem}.json"
-        with ExitStack() as undo:
-            file = undo.enter_context(_temporary(self.folder))
-            size, digest = write_data(snapshot, file)
-            manifest = Manifest.of(snapshot, f"{stem}-{digest[:16]}.pt", size, digest)
-            note = undo.enter_context(_temporary(self.folder))
-            note.write(manifest.as_bytes())
-            data = self.folder / manifest.data
-            for written in (file, note):
-                written.flush()
-                os.fsync(written.fileno())
-                written.close()  # Windows renames closed files only
-            with ExitStack() as unless_named:
-                if not data.exists():
-                    unless_named.callback(data.unlink, missing_ok=True)
-                os.replace(file.name, data)
-                os.replace(note.name, path)
-                unless_named.pop_all()
-        _flush_folder(self.folder)
-        _LOG.info("checkpoint written: %s, step %d, %d bytes", path, manifest.version, size)
-        self._remove_old(stem, manifest.data)
+        path = self.folder / f"{stem_of(snapshot.incarnation, snapshot.version)}.json"
+        manifest = _uploaded(snapshot, path) if isinstance(path, BucketPath) else _written(snapshot, path)
+        _LOG.info("checkpoint written: %s, step %d, %d bytes", path, manifest.version, manifest.size)
+        self._remove_old(path.stem, manifest.data)
         return path
 
     def latest(self) -> Snapshot | None:
@@ -122,7 +110,7 @@ class Checkpoints:
             self._read = stem
             _LOG.info("checkpoint read: %s.json in %s", stem, self.folder)
             return snapshot
-        for file in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
+        for file in sorted(self.folder.iterdir(), key=str) if self.folder.is_dir() else ():
             if file.suffix in _LOOKS_LIKE_ONE and not _NAME.fullmatch(file.name):
                 text = f"{file}: this is not a checkpoint of the course, and is not read."
                 warnings.warn(text, CheckpointWarning, stacklevel=2)
@@ -142,10 +130,11 @@ class Checkpoints:
             )
         return newest
 
-    def load(self, path: str | os.PathLike) -> Snapshot:
+    def load(self, path: str | os.PathLike | BucketPath) -> Snapshot:
         """Return the snapshot whose manifest is at `path`; raises CheckpointError, which names file and reason."""
-        manifest = read_manifest(path)
-        return manifest.snapshot(*read_data(Path(path).parent / manifest.data, manifest))
+        place = path_of(path)
+        manifest = read_manifest(place)
+        return manifest.snapshot(*read_data(place.parent / manifest.data, manifest))
 
     def all(self) -> list[Checkpoint]:
         """Return the complete checkpoints, oldest first, as a list of `Checkpoint`; data is not read for it."""
@@ -155,6 +144,8 @@ class Checkpoints:
             try:
                 manifest = read_manifest(path)
                 complete = (self.folder / manifest.data).stat().st_size == manifest.size
+            except TimeoutError:
+                raise  # a store is silent: of the next ones too
             except (CheckpointError, OSError):
                 continue  # `latest` names it when it would have been needed
             if complete:
@@ -172,15 +163,18 @@ class Checkpoints:
     def _names(self):
         """Return stem -> the files of that checkpoint, whatever is in them."""
         names = {}
-        for entry in os.listdir(self.folder) if self.folder.is_dir() else ():
-            if match := _NAME.fullmatch(entry):
-                names.setdefault(match[1], []).append(entry)
+        for entry in self.folder.iterdir() if self.folder.is_dir() else ():
+            if match := _NAME.fullmatch(entry.name):
+                names.setdefault(match[1], []).append(entry.name)
         return names
 
     def _remove_old(self, stem, data):
         """Remove complete checkpoints beyond the newest `keep`, and data files that no manifest names."""
-        names = self._names()
-        complete = [checkpoint.path.stem for checkpoint in self.all()]
+        try:
+            names, complete = self._names(), [checkpoint.path.stem for checkpoint in self.all()]
+        except OSError as error:  # the new one is there
+            warnings.warn(f"old checkpoints stay: {error}", CheckpointWarning, stacklevel=3)
+            return
         spared = {stem, self._read, *complete[-self.keep :]}
         gone = [[f"{old}.json", *names[old]] for old in complete if old not in spared]  # the manifest goes first
         # a writer killed between its two renames leaves data alone; it goes when it would have gone anyway
@@ -200,6 +194,54 @@ class Checkpoints:
 def _order(stem):
     """Return what to sort a checkpoint by: (incarnation, step)."""
     return tuple(map(int, stem.split("-")[1:]))
+
+
+def _written(snapshot, path):
+    """Write the snapshot's two files into a folder of this machine; return its manifest, whose path is `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_stale(path.parent)
+    with ExitStack() as undo:
+        file = undo.enter_context(_temporary(path.parent))
+        manifest = _data_written(snapshot, file, path.stem)
+        note = undo.enter_context(_temporary(path.parent))
+        note.write(manifest.as_bytes())
+        data = path.parent / manifest.data
+        for written in (file, note):
+            written.flush()
+            os.fsync(written.fileno())
+            written.close()  # Windows renames closed files only
+        with ExitStack() as unless_named:
+            if not data.exists():
+                unless_named.callback(data.unlink, missing_ok=True)
+            os.replace(file.name, data)
+            os.replace(note.name, path)
+            unless_named.pop_all()
+    _flush_folder(path.parent)
+    return manifest
+
+
+def _uploaded(snapshot, path):
+    """Upload the snapshot's data, and then its manifest, which is returned, to the store's address `path`."""
+    with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
+        with open(os.path.join(folder, "data"), "xb") as file:
+            manifest = _data_written(snapshot, file, path.stem)
+        data = path.parent / manifest.data
+        data.upload(Path(file.name))
+    try:
+        path.write_bytes(manifest.as_bytes())
+    except TimeoutError:
+        raise  # the manifest may yet come: then it finds its data
+    except OSError:
+        with suppress(OSError):
+            data.unlink()
+        raise
+    return manifest
+
+
+def _data_written(snapshot, file, stem):
+    """Write the tensors to the open `file`; return the `Manifest` that goes with it."""
+    size, digest = write_data(snapshot, file)
+    return Manifest.of(snapshot, f"{stem}-{digest[:16]}.pt", size, digest)
 
 
 @contextmanager

@@ -1,14 +1,15 @@
 """A checkpoint's data file: the tensors, as PyTorch saves them, read back only when every byte is as it was written."""
 
 import hashlib
-import os
 import warnings
+from pathlib import Path
 from typing import BinaryIO
 
 import torch
 
 from course.training.checkpoint.manifest import CheckpointError, Manifest, described
 from course.training.checkpoint.snapshot import Snapshot, save_in_pieces
+from modelserver.bucket import BucketPath
 
 
 def write_data(snapshot: Snapshot, file: BinaryIO) -> tuple[int, str]:
@@ -25,13 +26,18 @@ def write_data(snapshot: Snapshot, file: BinaryIO) -> tuple[int, str]:
     return file.tell(), sha256.hexdigest()
 
 
-def read_data(path: str | os.PathLike, manifest: Manifest) -> tuple[dict, dict]:
-    """Return (parameters, optimizer) from the data file at `path`; raises CheckpointError for any that isn't whole."""
+def read_data(path: Path | BucketPath, manifest: Manifest) -> tuple[dict, dict]:
+    """Return (parameters, optimizer) from the data file at `path`; raises CheckpointError for any that isn't whole.
+
+    Raises TimeoutError when a store is silent: it says nothing of the file.
+    """
     try:
-        with open(path, "rb") as file:
+        with path.open("rb") as file:
             _check_bytes(path, file, manifest)
             file.seek(0)
             state = _loaded(path, file)
+    except TimeoutError:
+        raise
     except FileNotFoundError as error:
         raise CheckpointError(path, "the data file is missing") from error
     except OSError as error:

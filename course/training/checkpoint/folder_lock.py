@@ -13,15 +13,20 @@ import uuid
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.records import TrainingError
+from modelserver.bucket import BucketPath, is_address, path_of
 
 _LOG = logging.getLogger(__name__)
 NAME = "training.lock"
+ARGUMENT = "train(checkpoint_dir"
+#: Owners of this process that closed their lock, whose object stays where the store was silent then.
+_CLOSED: set["Owner"] = set()
 ENDED = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}  # its parent has not waited for it; it is being removed
 
 
@@ -51,20 +56,23 @@ class FolderLock(AbstractContextManager):
 
     `training`, `term`: in the classic form several processes may be chief one after the other; the one of a later
     term of the same training takes the folder over. Raises ValueError, at once, when the folder can't be written or
-    another training holds it; the file of a process that has ended is taken over.
+    another training holds it; the file of a process that has ended is taken over. `argument`: what errors call it.
     """
 
-    def __init__(self, folder: str | os.PathLike, training: str | None = None, term: int = 0):
-        self.folder, self._path = Path(folder), Path(folder) / NAME
+    def __init__(self, folder: str | os.PathLike, training: str | None = None, term: int = 0, argument: str = ARGUMENT):
+        self.folder: Any = path_of(folder)  # a Path, a BucketPath in a BucketLock
+        self._path, self._named = self.folder / NAME, f"{argument}={str(folder)!r})"
         me = psutil.Process()
         self._owner = Owner(socket.gethostname(), me.pid, me.create_time(), training or uuid.uuid4().hex, term)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self.acquire()
+            _CLOSED.discard(self._owner)
         except OSError as error:
+            _CLOSED.add(self._owner)
             raise ValueError(
-                f"train(checkpoint_dir={str(folder)!r}): checkpoints can't be written there: {error}. "
-                "Name a folder of yours on a disk with space."
+                f"{self._named}: nothing can be written there: {error}. "
+                "Name a folder of yours on a disk with space, or a bucket that you may write to."
             ) from error
 
     def holds(self) -> bool:
@@ -98,13 +106,17 @@ class FolderLock(AbstractContextManager):
             mine.unlink(missing_ok=True)
         raise OSError("others are locking it at the same moment")
 
-    def _remove_if_free(self, other):
+    def _refuse(self, other, path):
+        """Raise ValueError when the `Owner` in the lock's file `path`, None for none, may still be at work."""
         newer = other and other.training == self._owner.training and other.term < self._owner.term
-        if other is not None and not newer and not other.is_gone():
+        if other is not None and not newer and not other.is_gone() and other not in _CLOSED:
             raise ValueError(
-                f"train(checkpoint_dir={str(self.folder)!r}): process {other.pid} on {other.host} is training into "
-                f"this folder. Give each training its own, or end that one; if that is gone, remove {self._path}."
+                f"{self._named}: process {other.pid} on {other.host} is training into this folder. Give each "
+                f"training its own, or end that one; if that is gone, remove {path}."
             )
+
+    def _remove_if_free(self, other):
+        self._refuse(other, self._path)
         aside = self.folder / f".{NAME}.{uuid.uuid4().hex}"
         try:
             os.rename(self._path, aside)  # of several processes that try, one succeeds
@@ -116,18 +128,81 @@ class FolderLock(AbstractContextManager):
         aside.unlink()
 
 
+class BucketLock(FolderLock):
+    """Holds an address in a store for one training, as a `FolderLock` does a folder.
+
+    A store creates an object that must not be there yet for one caller alone, and that is all it offers: whoever takes
+    a lock over creates the one of the next number, and the highest number counts.
+    """
+
+    def holds(self) -> bool:
+        """Whether this lock still holds the address; raises OSError where the store can't tell."""
+        return self._newest()[1] == self._owner
+
+    def other_owner(self) -> Owner | None:
+        """Return who else holds the address now, None where nobody does who still runs; raises OSError."""
+        owner = self._newest()[1]
+        return None if owner is None or owner == self._owner or owner.is_gone() else owner
+
+    def close(self) -> None:
+        """Unlock the address, if this lock still holds it and the store answers. Idempotent."""
+        _CLOSED.add(self._owner)
+        with suppress(OSError):
+            number, owner = self._newest()
+            if owner == self._owner:
+                self._numbered(number).unlink(missing_ok=True)
+
+    def acquire(self) -> None:
+        """Create the next lock; OSError when the store refuses, ValueError when another training holds the address."""
+        for _ in range(3):  # others may be taking the same stale one over
+            number, other = self._newest()
+            self._refuse(other, self._numbered(number))
+            mine = self._numbered(number + 1)
+            with suppress(FileExistsError):
+                mine.write_bytes(json.dumps(asdict(self._owner)).encode(), new=True)
+                if self._newest()[0] == number + 1:
+                    for older in self._numbers():
+                        if older <= number:
+                            self._numbered(older).unlink(missing_ok=True)
+                    return
+                mine.unlink(missing_ok=True)  # others were quicker by a number or two
+        raise OSError("others are locking it at the same moment")
+
+    def _newest(self):
+        """Return the highest number of a lock, 0 for none, and its `Owner`, None for one that can't be read."""
+        number = max(self._numbers(), default=0)
+        try:
+            return number, _owner_in(self._numbered(number).read_text()) if number else None
+        except FileNotFoundError:  # it was removed since
+            return number, None
+
+    def _numbers(self):
+        names = (path.name.removeprefix(f"{NAME}-") for path in self.folder.iterdir())
+        return [int(name) for name in names if name.isascii() and name.isdigit()]
+
+    def _numbered(self, number):
+        return self.folder / f"{NAME}-{number:06d}"
+
+
+def lock_of(
+    folder: str | os.PathLike, training: str | None = None, term: int = 0, argument: str = ARGUMENT
+) -> FolderLock:
+    """Return a lock of `folder`, a folder of this machine or a store's address, taken; raises as `FolderLock` does."""
+    return (BucketLock if is_address(folder) else FolderLock)(folder, training, term, argument)
+
+
 class LockedCheckpoints(Checkpoints):
     """The checkpoints in a locked folder, for as long as nobody else saves there.
 
-    `save` raises OSError while the folder is gone, and TrainingError when another training, or a chief of a later term,
-    has it now. A lock's file that was removed is written again.
+    `save` raises OSError while the folder is gone, or its store, and TrainingError when another training, or a chief of
+    a later term, has it now. A lock's file that was removed is written again.
     """
 
     def __init__(self, lock: FolderLock, keep: int):
         super().__init__(lock.folder, keep)
         self._lock, self._own_stems = lock, set(self._names())
 
-    def save(self, snapshot: Snapshot) -> Path:
+    def save(self, snapshot: Snapshot) -> Path | BucketPath:
         """Write the snapshot, as `Checkpoints.save` does, and return the manifest's path."""
         if not self._lock.holds():
             self._lock_again()
@@ -171,6 +246,14 @@ def _linked(source, target):
 def _read(path):
     """Return the `Owner` in the file `path`, None where there is none that can be read."""
     try:
-        return Owner(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return _owner_in(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _owner_in(text):
+    """Return the `Owner` that a lock's `text` names, None for any other text."""
+    try:
+        return Owner(**json.loads(text))
+    except (ValueError, TypeError):
         return None

@@ -5,12 +5,12 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import torch
 
 import course
 from course.training.checkpoint.snapshot import Applied, Snapshot
+from modelserver.bucket import BucketPath, path_of
 
 FORMAT = 1  # goes up when an older course could not read what this one writes
 _LIMIT = 1 << 26  # bytes: a manifest is small, and a file that is not one must not fill the memory
@@ -24,9 +24,9 @@ def stem_of(incarnation: int, version: int) -> str:
 class CheckpointError(ValueError):
     """A checkpoint can't be read: the message names the file and what is wrong with it."""
 
-    def __init__(self, path: str | os.PathLike, reason: str):
+    def __init__(self, path: str | os.PathLike | BucketPath, reason: str):
         super().__init__(f"{path}: {reason}.")
-        self.path, self.reason = Path(path), reason
+        self.path, self.reason = path_of(path), reason
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,17 @@ class Manifest:
         return Snapshot(self.version, parameters, optimizer, self.optimizer, self.incarnation, applied, self.seed)
 
 
-def read_manifest(path: str | os.PathLike) -> Manifest:
-    """Return the manifest at `path`; raises CheckpointError for a file that is missing, broken, foreign or too new."""
+def read_manifest(path: str | os.PathLike | BucketPath) -> Manifest:
+    """Return the manifest at `path`; raises CheckpointError for a file that is missing, broken, foreign or too new.
+
+    Raises TimeoutError when a store is silent: it says nothing of the file.
+    """
+    path = path_of(path)
     try:
-        with open(path, "rb") as file:
+        with path.open("rb") as file:
             text = file.read(_LIMIT + 1)
+    except TimeoutError:
+        raise
     except FileNotFoundError as error:
         raise CheckpointError(path, "the manifest is missing (its writer was stopped, or it was removed)") from error
     except OSError as error:
@@ -91,7 +97,7 @@ def read_manifest(path: str | os.PathLike) -> Manifest:
     if seal != _seal(fields) or fields.keys() != Manifest.__dataclass_fields__.keys():
         raise CheckpointError(path, "its checksum is wrong: it was changed after it was written")
     manifest = Manifest(**fields)
-    problem = _problem(manifest, Path(path).name)
+    problem = _problem(manifest, path.name)
     if problem:
         raise CheckpointError(path, problem)
     return manifest

@@ -56,9 +56,16 @@ class History:
             self._parameters = self._snapshot.parameters
         return self._snapshot
 
-    def read(self, wait: float = 0.0) -> None:
-        """Read what is new at the shards after `wait` seconds or at the end, within `of`. Raises ShardLost."""
-        self.status, rows = self._client.poll(self._read, self._events_read, wait)
+    def snapshot_of(self, step: int) -> Snapshot | None:
+        """Return the `Snapshot` of a step of which a copy was ordered; None where there is none. Raises ShardLost."""
+        return self._client.snapshot_of(step) if self._client is not None else None
+
+    def read(self, wait: float = 0.0, told: int = 0) -> None:
+        """Read what is new at the shards after `wait` seconds or at the end, within `of`. Raises ShardLost.
+
+        `told`: hooks were told of the steps up to this one, and need no copies of them any more.
+        """
+        self.status, rows = self._client.poll(self._read, self._events_read, wait, told)
         self._set_clock(self.status["seconds"])
         events = self.status["events"]
         self._events += [(seconds + self._shift, *rest) for seconds, *rest in events]

@@ -13,8 +13,9 @@ import numpy
 import torch
 
 from course.training.checkpoint.checkpoints import Checkpoints
-from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
-from course.training.hooks.every import with_saving
+from course.training.hooks.base import Hook, Session, begun, refuse
+from course.training.hooks.every import check_validation, with_saving
+from course.training.hooks.fetches import ask, tell
 from course.training.hooks.progress import late_line
 from course.training.problems.problem import MakeOptimizer, Problem, batch_generator
 from course.training.records import RECORD, NonFiniteError, Step, TrainingResult, TrainingSettings
@@ -38,6 +39,7 @@ def train_in_turns(
     resume: bool = True,
 ) -> TrainingResult:
     """Train in this process, the workers taking turns; arguments and result as `train`'s, and deterministic."""
+    check_validation(problem, hooks)
     checkpoints = Checkpoints(checkpoint_dir, keep) if checkpoint_dir is not None else None
     restored = checkpoints.to_resume() if checkpoints is not None and resume else None
     incarnation = checkpoints.next_incarnation() if checkpoints is not None else 0
@@ -111,6 +113,7 @@ def _result(session, rule, sent, history, restored):
         acknowledged=dict(sent),
         applied=dict(Counter(step.worker for step in history)),
         restored_from=None if restored is None else restored.version,
+        problem=session.problem,
     )
 
 

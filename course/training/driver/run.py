@@ -15,7 +15,8 @@ from course.training.checkpoint.folder_lock import LockedCheckpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
 from course.training.driver.worker_pool import WorkerPool
-from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
+from course.training.hooks.base import Hook, Session, begun, refuse
+from course.training.hooks.fetches import ask, orders, tell
 from course.training.hooks.progress import late_line
 from course.training.records import Deposed, NonFiniteError, ShardLeaves, ShardLost, Step, TrainingError, TrainingResult
 from course.training.server.driver_service import END_AWAITED
@@ -37,7 +38,9 @@ class Run:
         self, pool: WorkerPool, hooks: Sequence[Hook], checkpoints: LockedCheckpoints | None, start: Snapshot | None
     ):
         self._plan, self._pool, self._hooks, self._checkpoints = pool.plan, pool, hooks, checkpoints
-        self._history = History(pool.plan.problem.initial(), start)
+        parameters = pool.plan.problem.initial()
+        self._nbytes = sum(value.nbytes for value in parameters.values())
+        self._history = History(parameters, start)
         self._session = self._new_session()
         self._start, self._opened, self._incarnation = start, 0, -1
         self._furthest, self._fruitless = -1, 0
@@ -60,15 +63,17 @@ class Run:
     def _live(self, settings):
         """One incarnation: open the shards, have the workers work, follow them to the end of training or of a shard."""
         self._opened, ps = self._opened + 1, self._pool.ps_present()
-        number = max(self._incarnation + 1, self._checkpoints.next_incarnation() if self._checkpoints else 0)
+        number = self._next_incarnation()
         if not ps:
             raise TrainingError(
                 f"none of {', '.join(self._plan.ps)} answers. Start one again, then call train again: it goes on from "
                 "the newest checkpoint, where a checkpoint_dir is given."
             )
         with self._pool.shards_opened(ps, settings, number, self._start) as client, self._history.of(client):
+            client.order_copies(orders(self._hooks), self._nbytes)
             self._incarnation = client.addresses.incarnation
-            _LOG.info("incarnation %d: shards in %s", self._incarnation, ", ".join(client.addresses.tasks))
+            placement = ", ".join(f"{name} in {task}" for name, task in client.addresses.placement.items())
+            _LOG.info("incarnation %d: the parameters are kept so: %s", self._incarnation, placement)
             self._note_start(client)
             try:
                 with self._pool.workers_running(client):
@@ -77,12 +82,22 @@ class Run:
                 parameters = self._session.parameters()
                 with suppress(ShardLost):  # all that matters is here
                     self._history.read()  # again: the workers have said their last counts since
-                return self._result(self._history.status, parameters)
+                return self._result(self._history.status, parameters, client.addresses.placement)
             except (ShardLost, Deposed):
                 raise
             except BaseException as error:
                 self._session.finish("an error ended the training", error)
                 raise
+
+    def _next_incarnation(self):
+        """Return a number above those of all incarnations before, in this call and in the checkpoints."""
+        number = self._incarnation + 1
+        try:
+            return max(number, self._checkpoints.next_incarnation() if self._checkpoints else 0)
+        except OSError:  # a store that is lost is no reason to end; those that this call knows are below
+            if number == 0:
+                raise
+            return number
 
     def _note_start(self, client):
         """Tell where training goes on from; save the version that it starts with, before any worker changes it."""
@@ -99,7 +114,7 @@ class Run:
             except OSError as error:
                 raise ValueError(
                     f"train(checkpoint_dir={str(self._checkpoints.folder)!r}): the first checkpoint can't be written: "
-                    f"{error}. Name a folder of yours on a disk with space."
+                    f"{error}. Name a folder of yours on a disk with space, or a bucket that you may write to."
                 ) from error
 
     def _recover(self, lost):
@@ -111,7 +126,13 @@ class Run:
         if self._checkpoints is None:
             raise lost
         self._count_fruitless(lost)
-        newest = self._newest()
+        try:
+            newest = self._newest()
+        except OSError as error:
+            raise TrainingError(
+                f"{lost.task}, the parameter server, is lost: {lost.reason.rstrip('.')}. The checkpoints can't be "
+                f"read: {error}. Call train again when they can: it goes on from the newest."
+            ) from lost
         if newest is None and (self._history.version > 0 or self._pool.took_over):
             folder = self._checkpoints.folder
             why = f"No checkpoint in {folder} can be read" if folder.is_dir() else f"The folder {folder} was removed"
@@ -124,7 +145,7 @@ class Run:
     def _go_on_from(self, snapshot):
         self._start = snapshot
         self._history.roll_back(snapshot.version if snapshot else 0)
-        self._session.step = self._history.version
+        self._session.go_back(self._history.version)
 
     def _newest(self):
         """Return the newest checkpoint of this training, None where it has none; those of others don't count."""
@@ -145,15 +166,22 @@ class Run:
 
     def _new_session(self):
         plan = self._plan
-        optimizer = getattr(plan.optimizer, "func", plan.optimizer).__name__
+        optimizer, placement = getattr(plan.optimizer, "func", plan.optimizer).__name__, plan.settings.placement
         session = Session(
             plan.settings.limit,
             self._history.parameters,
             self._history.snapshot,
+            self._history.snapshot_of,
             problem=plan.problem,
             cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
-            settings={**vars(plan.settings), "optimizer": optimizer, "ps": len(plan.ps), "device": plan.device},
+            settings={
+                **vars(plan.settings),
+                "placement": getattr(placement, "__name__", placement),
+                "optimizer": optimizer,
+                "ps": len(plan.ps),
+                "device": plan.device,
+            },
             seconds=self._history.elapsed,
         )
         session.step = self._history.version
@@ -167,10 +195,9 @@ class Run:
             for step, worker, version, _, arrived, applied in self._history.records.tolist()
         ]
         events = [(zero + event.seconds, event.what, event.task, event.reason) for event in self._session.events]
-        nbytes = sum(value.nbytes for value in plan.problem.initial().values())
-        return TrainingNotes(plan.ps, plan.workers, zero, nbytes, updates, events)
+        return TrainingNotes(plan.ps, plan.workers, zero, self._nbytes, updates, events)
 
-    def _result(self, status, parameters):
+    def _result(self, status, parameters, placement):
         by_worker = ("dropped", "lost", "sent", "acknowledged", "applied")
         return TrainingResult(
             self._plan.settings.mode,
@@ -185,6 +212,8 @@ class Run:
             degraded=status["degraded"],
             restored_from=self._start.version if self._start else None,
             devices=self._pool.devices,
+            placement=placement,
+            problem=self._plan.problem,
             # JSON made words of the workers' numbers
             **{name: {int(worker): value for worker, value in status[name].items()} for name in by_worker},
         )
@@ -196,7 +225,7 @@ def _follow(client, session, history, pool, line):
     while True:
         pool.check()
         line.look(history.version, session.limit)
-        history.read(0.0 if session.hooks else END_AWAITED)
+        history.read(0.0 if session.hooks else END_AWAITED, session.step)
         events, rows = history.new()
         for seconds, kind, worker, step, reason in events:
             session.happened(kind, workers[worker], step, reason, seconds)

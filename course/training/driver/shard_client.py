@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -65,18 +66,27 @@ class ShardClient:
         if len(self._channels) > 1:
             self._ask(0, "LINK", payload=self.addresses.endpoints[1:])
 
-    def poll(self, since: int, events: int = 0, wait: float = 0.0) -> tuple[dict[str, Any], numpy.ndarray]:
+    def order_copies(self, orders: Sequence[tuple[int, bool]], nbytes: int) -> None:
+        """Have the shards keep copies for `snapshot_of`, from the next version on. Raises ShardLost.
+
+        `orders`: each (every so many-th version, whether with the optimiser's state). `nbytes`: of all parameters.
+        """
+        self._ask(0, "ORDR", payload=[orders, nbytes])
+
+    def poll(
+        self, since: int, events: int = 0, wait: float = 0.0, told: int = 0
+    ) -> tuple[dict[str, Any], numpy.ndarray]:
         """Return (status, records from number `since` on): a dict, and an array of `RECORD`.
 
         `events`: the number of the first of `status["events"]` wanted. `wait`: seconds until the answer, which
-        comes at once where training has ended. Raises ShardLost.
+        comes at once where training has ended. `told`: copies up to this version are not needed. Raises ShardLost.
         """
         with held_back():
             if time.monotonic() - self._followers_polled > FOLLOWERS_POLLED_EVERY:
                 self._followers_polled = time.monotonic()
                 for number in range(1, len(self._channels)):
                     self._poll_shard(number)
-            return self._poll_shard(0, since, events, wait)
+            return self._poll_shard(0, since, events, wait, told)
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters, all of one version: name to tensor. Raises ShardLost."""
@@ -84,9 +94,20 @@ class ShardClient:
 
     def snapshot(self, full: bool = True) -> Snapshot:
         """Return the `Snapshot` of this moment, all of one version; not `full`: parameters alone. Raises ShardLost."""
+        snapshot = self._cut("SNAP", int(full))
+        assert snapshot is not None  # of this moment there always is one
+        return snapshot
+
+    def snapshot_of(self, version: int) -> Snapshot | None:
+        """Return the `Snapshot` of a version that was ordered, once; None where it wasn't kept. Raises ShardLost."""
+        return self._cut("KEPT", version)
+
+    def _cut(self, kind, number):
         with held_back():
-            first = self._ask(0, "SNAP", int(full))
-            others = [self._ask(number, "TAKE", first.number) for number in range(1, len(self._channels))]
+            first = self._ask(0, kind, number)
+            if not first.payload:
+                return None
+            others = [self._ask(shard, "TAKE", first.number) for shard in range(1, len(self._channels))]
         parts = [Snapshot.from_bytes(part.payload) for part in (first, *others)]
         return Snapshot.merge(parts, self.addresses.parameters or None)
 
@@ -108,8 +129,8 @@ class ShardClient:
         for channel in self._channels:
             channel.close()
 
-    def _poll_shard(self, number, since=0, events=0, wait=0.0):
-        status = self._ask(number, "POLL", since, events, wait=wait).text()
+    def _poll_shard(self, number, since=0, events=0, wait=0.0, told=0):
+        status = self._ask(number, "POLL", since, events, told, wait).text()
         with self._answers(number):
             rows = self._channels[number].receive()
         ended = status["ended"]
@@ -149,8 +170,8 @@ def open_shards(
     """
     parameters = plan.problem.initial()
     ParameterServer(parameters, plan.optimizer, state=snapshot)  # raises what every shard would raise, here and now
-    names = spread(parameters, len(ps), settings.placement)
-    tasks, token = tuple(ps[: len(names)]), secrets.token_hex(8)
+    tasks, names = _placed(parameters, ps, plan, settings.placement)
+    token, settings = secrets.token_hex(8), replace(settings, placement="")  # a rule stays here: it may not travel
     openings = []
     for shard, (task, held) in enumerate(zip(tasks, names, strict=True)):
         options = {"token": token, "shard": shard, "shards": len(names), "incarnation": incarnation}
@@ -165,6 +186,23 @@ def open_shards(
     with closing(ShardClient(addresses, context, route=route)) as client:
         client.link()
         yield client
+
+
+def _placed(parameters, ps, plan, placement):
+    """Return the tasks of `ps` that keep parameters, and the names that each keeps.
+
+    A rule speaks of all ps tasks of the plan: what it gives to one that doesn't answer is kept by the next that does.
+    """
+    if not callable(placement):
+        names = spread(parameters, len(ps), placement)
+        return tuple(ps[: len(names)]), names
+    answering = [task for task in plan.ps if task in ps]
+    held: dict[str, list[str]] = {}
+    for index, names in enumerate(spread(parameters, len(plan.ps), placement)):
+        task = next((task for task in plan.ps[index:] if task in ps), answering[0])
+        held.setdefault(task, []).extend(names)
+    held = {task: held[task] for task in answering if held.get(task)}
+    return tuple(held), list(held.values())
 
 
 def context_of(security: "Security", role: str, listen: bool = False) -> ssl.SSLContext | None:

@@ -5,14 +5,14 @@ from contextlib import ExitStack
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from course.training.checkpoint.folder_lock import FolderLock, LockedCheckpoints
+from course.training.checkpoint.folder_lock import LockedCheckpoints, lock_of
 from course.training.driver.run import Run
 from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.driver.worker_pool import WorkerPool, warm_up, worker_devices
 from course.training.hooks.base import Hook
-from course.training.hooks.every import with_saving
+from course.training.hooks.every import check_validation, with_saving
 from course.training.problems.problem import MakeOptimizer, Problem
-from course.training.records import Route, TrainingResult, TrainingSettings
+from course.training.records import PlacementRule, Route, TrainingResult, TrainingSettings
 from course.training.server.store import ParameterServer
 from course.training.worker.device import checked_device
 
@@ -35,7 +35,7 @@ def train(
     checkpoint_dir: str | PathLike | None = None,
     keep: int = 5,
     resume: bool = True,
-    placement: str = "by_size",
+    placement: str | PlacementRule = "by_size",
     device: str | None = None,
     routes: Mapping[int, Route] | None = None,
 ) -> TrainingResult:
@@ -48,11 +48,13 @@ def train(
     - `workers`: how many of the worker tasks take part (default: all). `total_steps`: exactly so many updates, those
       before a checkpoint that training goes on from among them.
     - `hooks`: see `Hook`; they run here. `seed`: with the worker's index and the version it fixes each batch.
-    - `checkpoint_dir`: a folder of this process's machine for the newest `keep` checkpoints: of version 0, every 10 s
-      or as a `SaveCheckpoint` among the hooks says, and of the end, after an error or an interrupt too. With
-      `resume`, training goes on from the newest one that is there, on any number of ps tasks; without, it starts
-      anew, and its checkpoints push the older ones out. Where there are some and none can be read: CheckpointError.
-    - `placement`: how parameters are spread over the ps tasks, "by_size" or "round_robin".
+    - `checkpoint_dir`: a folder of this process's machine, or a store's address (`s3://bucket/folder`, see
+      docs/training.md), for the newest `keep` checkpoints: of version 0, every 10 s or as a `SaveCheckpoint` among
+      the hooks says, and of the end, after an error or an interrupt too. With `resume`, training goes on from the
+      newest one that is there, on any number of ps tasks; without, it starts anew, and its checkpoints push the older
+      ones out. Where there are some and none can be read: CheckpointError.
+    - `placement`: how parameters are spread over the ps tasks, "by_size", "round_robin", or a rule of your own,
+      `place(name, tensor) -> index` of a ps task, from 0. The result's `placement` says which task kept what.
     - `device`: what each worker computes on, `"/gpu:0"` of its own task, real or simulated; its CPU by default. The
       parameters and the batch are there when `loss` is called. The result's `devices` lists them.
     - `routes`: worker's number -> a function from the (host, port) of a shard to the one that this worker connects to:
@@ -64,6 +66,7 @@ def train(
     gradient is not finite and no hook asks to stop; ValueError for wrong arguments, and for a checkpoint of another
     model or optimiser, before anything starts.
     """
+    check_validation(problem, hooks)
     ps, chosen = participants(cluster.tasks, workers)
     device = checked_device(device)
     warming = warm_up(cluster, ps)
@@ -72,7 +75,7 @@ def train(
     devices = worker_devices(cluster, plan)
     for future in warming:
         future.release()
-    return train_with(WorkerPool(cluster, plan, devices), hooks, checkpoint_dir, keep, resume)
+    return train_with(WorkerPool(cluster, plan, devices, cluster.route), hooks, checkpoint_dir, keep, resume)
 
 
 def train_with(
@@ -86,7 +89,7 @@ def train_with(
     with ExitStack() as held:
         checkpoints = start = None
         if checkpoint_dir is not None:
-            lock = held.enter_context(FolderLock(checkpoint_dir, pool.training, pool.term))
+            lock = held.enter_context(lock_of(checkpoint_dir, pool.training, pool.term))
             checkpoints = LockedCheckpoints(lock, keep)
             if pool.took_over:  # from running shards; from a checkpoint of this training only where these are lost
                 start = checkpoints.latest()

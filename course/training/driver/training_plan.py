@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import torch
 
 from course.training.problems.problem import MakeOptimizer, Problem, missing_methods, shown
-from course.training.records import NonFiniteError, Route, TrainingSettings
+from course.training.records import NonFiniteError, PlacementRule, Route, TrainingSettings
 from course.training.server.rules import make_rule
 from course.training.server.store import ParameterServer
 from course.training.worker.device import checked_device
@@ -37,14 +37,18 @@ class TrainingPlan:
         total_steps, placement = self.settings.limit, self.settings.placement
         if isinstance(total_steps, bool) or not isinstance(total_steps, int) or total_steps < 0:
             raise ValueError(f"train(total_steps={total_steps!r}): give a whole number of updates from 0 up.")
-        if placement not in PLACEMENTS:
-            raise ValueError(f"train(placement={placement!r}): choose one of {', '.join(PLACEMENTS)}.")
+        if not callable(placement) and placement not in PLACEMENTS:
+            raise ValueError(
+                f"train(placement={placement!r}): choose one of {', '.join(PLACEMENTS)}, or give a rule "
+                "place(name, tensor) -> index of a ps task."
+            )
         if unknown := [worker for worker in self.routes if worker not in range(len(self.workers))]:
             raise ValueError(
                 f"train(routes={{{unknown[0]!r}: …}}): the workers have the numbers 0 to {len(self.workers) - 1}."
             )
         make_rule(self.settings, None)
         ParameterServer(self.problem.initial(), self.optimizer)  # raises what it raises for one that it can't keep
+        spread(self.problem.initial(), len(self.ps), placement)  # raises for a rule with an index of no ps task
 
 
 def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -62,13 +66,16 @@ def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tupl
     return ps, all_workers[:count]
 
 
-def spread(parameters: dict[str, torch.Tensor], shards: int, placement: str = "by_size") -> list[list[str]]:
-    """Return the names of each shard's parameters: a list of at most `shards` lists, none of them empty.
+def spread(
+    parameters: dict[str, torch.Tensor], shards: int, placement: str | PlacementRule = "by_size"
+) -> list[list[str]]:
+    """Return the names of each shard's parameters: a list of at most `shards` lists, empty ones only by a rule.
 
     - "by_size": the largest tensor first, each to the shard with the fewest bytes so far.
     - "round_robin": in the order of the names as they stand, one after the other.
+    - a rule, called with each name and tensor: to the shard of the index that it returns, from 0.
 
-    With fewer parameters than tasks, the last tasks get none. Raises ValueError for another placement.
+    With fewer parameters than tasks, the last tasks get none. Raises ValueError for another placement, or index.
 
     >>> import torch
     >>> shapes = {"w1": (784, 100), "b1": (100,), "w2": (100, 10), "b2": (10,)}
@@ -77,7 +84,11 @@ def spread(parameters: dict[str, torch.Tensor], shards: int, placement: str = "b
     [['w1'], ['b1', 'w2', 'b2']]
     >>> spread(layers, 2, "round_robin")
     [['w1', 'w2'], ['b1', 'b2']]
+    >>> spread(layers, 2, lambda name, tensor: 1 if tensor.dim() == 1 else 0)
+    [['w1', 'w2'], ['b1', 'b2']]
     """
+    if callable(placement):
+        return _by_rule(parameters, shards, placement)
     names, shards = list(parameters), min(shards, len(parameters))
     if placement == "round_robin":
         return [names[first::shards] for first in range(shards)]
@@ -91,6 +102,19 @@ def spread(parameters: dict[str, torch.Tensor], shards: int, placement: str = "b
         held[lightest].append(name)
         held_bytes[lightest] += parameters[name].nbytes
     return [[name for name in names if name in on_shard] for on_shard in held]
+
+
+def _by_rule(parameters, shards, rule):
+    held = [[] for _ in range(shards)]
+    for name, tensor in parameters.items():
+        index = rule(name, tensor)
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < shards:
+            raise ValueError(
+                f"placement={shown(rule)}: it returned {index!r} for {name!r}. Return the index of one of {shards} ps "
+                f"tasks, 0 to {shards - 1}."
+            )
+        held[index].append(name)
+    return held
 
 
 def _check_problem(problem):

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
+import dask
+
 from course.cluster.routes import found_at
 from course.cluster.tape.on_worker import notes_here
 from course.cluster.task.task import root
@@ -155,7 +157,8 @@ class WorkerPool:
         return [future for future in self._loops.values() if future is not None]
 
     def _send(self, worker):
-        with self.cluster.at(self.plan.workers[worker]):
+        # "default": where a placement log is entered, it is not to gather a training's millions of ops
+        with self.cluster.at(self.plan.workers[worker]), dask.annotate(executor="default"):
             addresses = self._addresses.by(self.plan.routes.get(worker))
             arguments = (self.plan.problem, worker, addresses, self.plan.settings.seed, self.plan.device)
             self._loops[worker] = self.cluster.client.submit(_run_worker_aside, *arguments, pure=False)

@@ -1,7 +1,7 @@
 """Hooks: code of yours that training calls at the start, around every step, and at the end; each may ask to stop.
 
 All hooks run in the process and thread that called `train` (the notebook's, or the chief worker's), in the order given;
-workers and parameter servers never wait for them. A hook of your own is a `Hook` with the methods that you need:
+training goes on meanwhile. A hook of your own is a `Hook` with the methods that you need:
 
 >>> from functools import partial
 >>> import torch
@@ -24,7 +24,7 @@ import logging
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,14 +34,18 @@ import torch
 from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarning
 from course.training.checkpoint.manifest import CheckpointError
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.hooks.fetches import Fetches, fetched
 from course.training.problems.problem import Problem
-from course.training.records import Event, NonFiniteError, Step, StepWithValues
+from course.training.records import Event, NonFiniteError, Step
+from modelserver.bucket import BucketPath
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
 
 _LOG = logging.getLogger(__name__)
+
+#: A parameter's name or "version"; a function of the parameters (name to tensor); a list or a dict of these.
+Fetch = str | Callable[[dict[str, torch.Tensor]], Any]
+Fetches = Fetch | Sequence[Fetch] | Mapping[str, Fetch]
 
 
 class Session:
@@ -58,6 +62,7 @@ class Session:
         limit: int,
         parameters: Callable[[], dict[str, torch.Tensor]],
         snapshot: Callable[[], Snapshot],
+        snapshot_of: Callable[[int], Snapshot | None] | None = None,
         *,
         problem: Problem | None = None,
         cluster: "Cluster | None" = None,
@@ -75,8 +80,11 @@ class Session:
         started = time.perf_counter()
         self.seconds = seconds or (lambda: time.perf_counter() - started)
         self._parameters, self._snapshot = parameters, snapshot
+        self._snapshot_of = snapshot_of or (lambda step: snapshot())  # in turns, the present one is the step's
+        self._copy: Snapshot | None = None  # the one that `snapshot_of` returned last
         self._last: Snapshot | None = None
-        self._saved: tuple[tuple[int, int], Path] | None = None  # (incarnation, version) of the last checkpoint
+        # (incarnation, version) of the last checkpoint, and where it is
+        self._saved: tuple[tuple[int, int], Path | BucketPath] | None = None
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters: name to tensor."""
@@ -88,14 +96,28 @@ class Session:
         """Return the `Snapshot` of this moment, at one version over all parameter servers."""
         return self._snapshot() if self._last is None else self._last
 
-    def save(self, reason: str = "") -> Path | None:
-        """Write a checkpoint and return its path; None, with a warning, when the disk refuses: training goes on.
+    def snapshot_of(self, step: int) -> Snapshot | None:
+        """Return the `Snapshot` of exactly `step`, of which hooks are told now; a hook orders it by `copies_every`.
 
-        None too where there is no `checkpoint_dir`. A version that is saved already is not written again.
+        None where no copy was kept: no hook has ordered it, or it is from before this process became the chief.
+        """
+        if self._copy is None or self._copy.version != step:
+            self._copy = self._snapshot_of(step)
+        return self._copy
+
+    def go_back(self, step: int) -> None:
+        """Count from `step` again: later ones were lost with a parameter server. Called by the driver."""
+        self.step, self._copy = step, None
+
+    def save(self, reason: str = "", snapshot: Snapshot | None = None) -> Path | BucketPath | None:
+        """Write a checkpoint and return its path; None, with a warning, when disk or store refuse: training goes on.
+
+        None too where there is no `checkpoint_dir`. `snapshot`: what to save, by default that of this moment. A version
+        that is saved already is not written again.
         """
         if self.checkpoints is None:
             return None
-        snapshot = self.snapshot()
+        snapshot = self.snapshot() if snapshot is None else snapshot
         key = (snapshot.incarnation, snapshot.version)
         if self._saved is not None and self._saved[0] == key:
             return self._saved[1]
@@ -155,10 +177,19 @@ class Hook:
     Over a cluster the workers don't wait for hooks, so a step comes a moment after it was applied, and a stop asked
     for in `after_run` takes effect some steps later. `StopAtStep` is exact: the store itself counts. An exception in a
     hook ends the training; the `end` of every hook that has begun is called, and the last state is saved.
+
+    What a hook fetches is of the step that it is told of, exactly: the parameter servers keep a copy of each step that
+    may be fetched until hooks were told of it. They keep at most 256 MiB (of all parameters, on all of them), or two
+    copies; where hooks are behind by so much, or by 1,000 steps, training waits for them.
     """
 
     #: Whether it shows how training gets on; where no hook does, training itself says so after two seconds.
     shows_progress = False
+    #: Copies are kept of the steps that are multiples of this. None: of no step or, for a hook with a `before_run`, of
+    #: each, which takes time where the parameters are many.
+    copies_every: int | None = None
+    #: Whether these copies have the optimiser's state, as a checkpoint does.
+    copies_optimizer = False
 
     def begin(self, session: Session) -> None:
         """Called once, before any worker starts."""
@@ -167,14 +198,15 @@ class Hook:
         """Called before each step; `session.step` is the one before. What it returns is fetched.
 
         A parameter's name, "version", a function of the parameters, or a list or a dict of these; None for nothing.
+        With `copies_every`, only a step that is a multiple of it can be fetched: ValueError for another.
         """
         return None
 
     def after_run(self, session: Session, step: Step) -> None:
         """Called with each applied `Step`: `.step`, `.worker`, `.version`, `.staleness`, `.loss`, and `.values`.
 
-        `step.values`: what this hook's `before_run` asked for, in the same form; None where it asked for nothing. Over
-        a cluster they are all of one version, that of the step or a little later: workers don't wait for hooks.
+        `step.values`: what this hook's `before_run` asked for, in the same form, at this very step; None where it asked
+        for nothing, and at steps from before this process became the chief.
         """
 
     def event(self, session: Session, event: Event) -> None:
@@ -244,25 +276,6 @@ def begun(session: Session, hooks: Sequence[Hook]) -> Iterator[None]:
                 first.add_note(f"{type(hook).__name__}.{name} then raised {type(error).__name__}: {error}")
     if first is not None:
         raise first
-
-
-def ask(session: Session) -> None:
-    """Tell the hooks that another step is coming, and note what each wants to have fetched after it."""
-    session._fetches = {place: hook.before_run(session) for place, hook in enumerate(session.hooks)}
-
-
-def tell(session: Session, step: Step) -> None:
-    """Tell the hooks of one applied step, each with the values that it wanted."""
-    session.step = step.step
-    wanted = {place: fetches for place, fetches in session._fetches.items() if fetches is not None}
-    snapshot = session.snapshot() if wanted else None  # one for all: their values are of one version
-    for place, hook in enumerate(session.hooks):
-        if snapshot is not None and place in wanted:
-            with_values = StepWithValues(*step)
-            with_values.values = fetched(wanted[place], snapshot, hook)
-            hook.after_run(session, with_values)
-        else:
-            hook.after_run(session, step)
 
 
 def refuse(session: Session, error: NonFiniteError) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.hooks.base import Hook, Session
-from course.training.problems.problem import shown
+from course.training.problems.problem import Problem, shown
 from course.training.records import Step
 
 USUAL_SECONDS = 10.0  # what the loss of a parameter server costs at most, where nothing else is asked for
@@ -15,8 +15,11 @@ class SaveCheckpoint(Hook):
     """Save every `seconds`, or every `steps` updates (exactly one of them), in the folder `train(checkpoint_dir=…)`.
 
     `train` itself saves at the start and at the end. Parameter servers stop for one copy in memory; the writing is
-    done here, and workers don't wait for it. Over a cluster the newest version is saved, a little past the hook's step.
+    done here. By `seconds`, the newest version is saved; by `steps`, exactly the multiples of it, as long as the copies
+    can wait for the disk (see `Hook`): then training waits too.
     """
+
+    copies_optimizer = True
 
     def __init__(self, seconds: float | None = None, steps: int | None = None):
         if (seconds is None) == (steps is None) or not (seconds or steps or 0) > 0:
@@ -25,6 +28,7 @@ class SaveCheckpoint(Hook):
                 "SaveCheckpoint(seconds=10) or SaveCheckpoint(steps=1000)."
             )
         self.seconds, self.steps, self._next_time = seconds, steps, 0.0
+        self.copies_every = steps
 
     def begin(self, session: Session) -> None:
         """Start counting; raises ValueError where there is no folder to save in."""
@@ -35,8 +39,8 @@ class SaveCheckpoint(Hook):
     def after_run(self, session: Session, step: Step) -> None:
         """Save when it is time to."""
         if self.steps:
-            if self._multiples.another(step.step):
-                session.save(f"every {self.steps} steps")
+            if self._multiples.another(step.step) and (snapshot := session.snapshot_of(step.step)) is not None:
+                session.save(f"every {self.steps} steps", snapshot)
         elif self.seconds and time.monotonic() >= self._next_time:
             session.save(f"every {self.seconds:g} s")
             # counted from here: a slow disk must not take all the time
@@ -53,11 +57,22 @@ def with_saving(hooks: Iterable[Hook], checkpoints: Checkpoints | None) -> list[
     return [*hooks, SaveCheckpoint(seconds=USUAL_SECONDS)]
 
 
+def check_validation(problem: Problem | None, hooks: Iterable[Hook]) -> None:
+    """Raise ValueError where one of `hooks` is to validate a `problem` that can't be: before anything starts."""
+    for hook in hooks:
+        if isinstance(hook, Validate) and not callable(getattr(problem, "validate", None)):
+            raise ValueError(
+                f"Validate(): {shown(problem)} has no validate(parameters). Give the problem one that returns "
+                'a dict of numbers, such as {"accuracy": 0.9}, or leave the hook out.'
+            )
+
+
 class Validate(Hook):
     """Call `problem.validate(parameters) -> {name: number}` every `every` updates and at the end.
 
-    `.results`: a list of `(step, {name: number})`, where `step` is the version of the parameters that were looked at.
-    `show`: print each result in one line. It runs in the process that called `train`, on a copy: workers don't wait.
+    `.results`: a list of `(step, {name: number})`, where `step` is the version of the parameters that were looked at:
+    exactly the multiples of `every`, and the last. `show`: print each result in one line. It runs in the process that
+    called `train`, on a copy; training goes on for up to 1,000 updates past the next one (see `Hook`).
 
     >>> from functools import partial
     >>> import torch
@@ -77,30 +92,26 @@ class Validate(Hook):
     def __init__(self, every: int = 1000, show: bool = False):
         if every < 1:
             raise ValueError(f"Validate(every={every}): give a number of updates from 1 up.")
-        self.every, self.show = every, show
+        self.every = self.copies_every = every
+        self.show = show
         self.results: list[tuple[int, dict[str, float]]] = []
 
     def begin(self, session: Session) -> None:
-        """Raise ValueError for a problem that can't be validated."""
-        if not callable(getattr(session.problem, "validate", None)):
-            raise ValueError(
-                f"Validate(): {shown(session.problem)} has no validate(parameters). Give the problem one that returns "
-                'a dict of numbers, such as {"accuracy": 0.9}, or leave the hook out.'
-            )
+        """Start anew; raises as `check_validation`."""
+        check_validation(session.problem, [self])
         self.results, self._multiples = [], _Multiples(self.every)
 
     def after_run(self, session: Session, step: Step) -> None:
         """Validate when a multiple of `every` has been reached."""
-        if self._multiples.another(step.step):
-            self._validate(session)
+        if self._multiples.another(step.step) and (snapshot := session.snapshot_of(step.step)) is not None:
+            self._validate(session, snapshot)
 
     def finished(self, session: Session) -> None:
         """Validate the last parameters."""
         if not self.results or self.results[-1][0] != session.snapshot().version:
-            self._validate(session)
+            self._validate(session, session.snapshot())
 
-    def _validate(self, session):
-        snapshot = session.snapshot()
+    def _validate(self, session, snapshot):
         values = {name: float(value) for name, value in session.problem.validate(snapshot.parameters).items()}
         self.results.append((snapshot.version, values))
         session.validated(snapshot.version, values)

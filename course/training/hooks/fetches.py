@@ -1,15 +1,43 @@
-"""What a hook may ask for before a step, and how it is looked up after it."""
+"""What a hook may ask for before a step, which copies that takes, and how it is looked up after the step."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
-
 from course.training.checkpoint.snapshot import Snapshot
+from course.training.hooks.base import Fetches, Hook, Session
+from course.training.records import Step, StepWithValues
 
-#: A parameter's name or "version"; a function of the parameters (name to tensor); a list or a dict of these.
-Fetch = str | Callable[[dict[str, torch.Tensor]], Any]
-Fetches = Fetch | Sequence[Fetch] | Mapping[str, Fetch]
+
+def ask(session: Session) -> None:
+    """Tell the hooks that another step is coming, and note what each wants to have fetched after it."""
+    session._fetches = {place: hook.before_run(session) for place, hook in enumerate(session.hooks)}
+
+
+def orders(hooks: Sequence[Hook]) -> list[tuple[int, bool]]:
+    """Return the copies that these hooks order: each (every so many-th step, whether with the optimiser's state)."""
+    fetching = [getattr(hook.before_run, "__func__", None) is not Hook.before_run for hook in hooks]
+    every = [hook.copies_every or (1 if fetches else None) for hook, fetches in zip(hooks, fetching, strict=True)]
+    return sorted({(n, hook.copies_optimizer) for n, hook in zip(every, hooks, strict=True) if n is not None})
+
+
+def tell(session: Session, step: Step) -> None:
+    """Tell the hooks of one applied step, each with the values that it wanted."""
+    session.step = step.step
+    for place, hook in enumerate(session.hooks):
+        fetches = session._fetches.get(place)
+        hook.after_run(session, step if fetches is None else _with_values(session, step, hook, fetches))
+
+
+def _with_values(session, step, hook, fetches):
+    if hook.copies_every and step.step % hook.copies_every:
+        name = type(hook).__name__
+        raise ValueError(
+            f"{name}.before_run asks for values of step {step.step}; with copies_every = {hook.copies_every} it can "
+            "ask for those of its multiples. Return None before the others, or leave copies_every out."
+        )
+    with_values, snapshot = StepWithValues(*step), session.snapshot_of(step.step)
+    with_values.values = None if snapshot is None else fetched(fetches, snapshot, hook)
+    return with_values
 
 
 def fetched(fetches: Fetches, snapshot: Snapshot, asker: object) -> Any:

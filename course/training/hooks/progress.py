@@ -6,8 +6,11 @@ Not tqdm's bar: what a stored notebook keeps of it differs from run to run, and 
 import time
 from collections.abc import Callable, Sequence
 
+import torch
+
 from course.progress_line import LateLine, SaidLine, progress_line
 from course.training.hooks.base import Hook, Session
+from course.training.hooks.fetches import Fetches
 from course.training.records import Event, Step
 
 _LATEST = 4.0  # seconds over which the present rate is measured
@@ -126,6 +129,42 @@ class SayProgress(ShowProgress):
     def validated(self, session: Session, step: int, values: dict[str, float]) -> None:
         """Say it."""
         self._say(f"step {step}: validated, " + ", ".join(f"{name} {value:.3g}" for name, value in values.items()))
+
+
+class SayParameters(Hook):
+    """Say step, parameters and loss every `every` updates, as `parameters_in_words` has them, to `say`.
+
+    The step is the version that the parameters are of; the loss is that of the gradient which was due.
+    """
+
+    def __init__(self, say: Callable[[str], None], every: int):
+        self._say, self._every = say, every
+        self.copies_every = every
+
+    def before_run(self, session: Session) -> Fetches | None:
+        """Ask for the parameters of a step whose number is a multiple."""
+        return ["version", lambda parameters: parameters] if (session.step + 1) % self._every == 0 else None
+
+    def after_run(self, session: Session, step: Step) -> None:
+        """Say them."""
+        if step.values is not None:
+            version, parameters = step.values
+            self._say(parameters_in_words(version, parameters, step.loss))
+
+
+def parameters_in_words(step: int, parameters: dict[str, torch.Tensor], loss: float) -> str:
+    """Return one line, such as "step: 1000, slope: 1.998, intercept: 9.981, loss: 0.109".
+
+    Of a tensor of up to four numbers all are there, of a larger one its norm is.
+    """
+    words = [f"step: {step}"]
+    for name, value in parameters.items():
+        numbers = value.detach().flatten()
+        shown = (
+            " ".join(f"{number:g}" for number in numbers.tolist()) if len(numbers) <= 4 else f"norm {numbers.norm():g}"
+        )
+        words.append(f"{name}: {shown}")
+    return ", ".join([*words, f"loss: {loss:g}"])
 
 
 def _text(session, step, rate):

@@ -19,6 +19,7 @@ from course.training.multihost.chief_election import ChiefLease
 from course.training.multihost.status_board import Notice, SchedulerLost, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, Route, TrainingSettings
+from modelserver.bucket import is_address
 
 #: Shards whose chief is lost wait so long for the next one.
 CHIEF_SUCCESSOR = 10.0
@@ -126,7 +127,12 @@ def _lost_as_deposed():
 
 
 def folder_id(folder: str) -> str:
-    """Return what tells a folder, made where it is missing, from all others: machine, disk, and its number there."""
+    """Return what tells a folder, made where it is missing, from all others: machine, disk, and its number there.
+
+    A store's address is the same from every machine.
+    """
+    if is_address(folder):
+        return folder
     os.makedirs(folder, exist_ok=True)
     status = os.stat(folder)
     return f"{socket.gethostname()}:{status.st_dev}:{status.st_ino}"

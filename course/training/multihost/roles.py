@@ -23,6 +23,7 @@ from course.training.multihost.chief_election import ChiefLease
 from course.training.multihost.chief_pool import CHIEF_SUCCESSOR, ChiefPool
 from course.training.multihost.leaving import leaving_on_sigterm
 from course.training.multihost.status_board import SchedulerLost, StatusBoard
+from course.training.multihost.worker_reports import OwnLines, OwnParameters, OwnSummaries
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, Route, TrainingError, TrainingResult, in_words
 from course.training.worker.device import own_device
@@ -45,7 +46,8 @@ class Role:
     for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `resume`: as for `train`,
     used where this process is the chief. `simulated_gpus`: count and model of those that the task has, None for none.
     `routes`: how this process finds the scheduler, ps tasks and shards. `ports`: where its own shards may listen, as
-    "4000:4100"; None for any.
+    "4000:4100"; None for any. `parameters_every`: versions between two lines of a worker's parameters and loss,
+    `own_summaries`: a folder for an event file of this process's own; None for none.
     """
 
     spec: ClusterSpec
@@ -60,6 +62,8 @@ class Role:
     simulated_gpus: tuple[int, str] | None = None
     routes: Routes = field(default_factory=Routes)
     ports: str | None = None
+    parameters_every: int | None = None
+    own_summaries: str | None = None
 
     @property
     def name(self) -> str:
@@ -81,6 +85,8 @@ def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | No
     """
     # a loop in mid-gradient is waited for where Python ends, so not on SIGTERM
     with ExitStack() as at_end, leaving_on_sigterm(say) as say, ExitStack() as held:
+        if role.job == "ps" and role.own_summaries is not None:
+            say = at_end.enter_context(closing(OwnLines(say, role.own_summaries)))
         if role.job == "worker":
             play = at_end.enter_context(closing(_Worker(role, outcome, say))).play
         else:
@@ -180,6 +186,7 @@ class _Worker:
             plan.device,
             route=role.route,
             say=lambda line: say(f"{role.name} {line}"),
+            reports=_reports(role, say),
         )
 
     def close(self):
@@ -218,6 +225,15 @@ class _Worker:
             route=role.route,
             training=role.spec.scheduler,
         )
+
+
+def _reports(role, say):
+    reports = []
+    if role.parameters_every is not None:
+        reports.append(OwnParameters(lambda line: say(f"{role.name} {line}"), role.parameters_every))
+    if role.own_summaries is not None:
+        reports.append(OwnSummaries(role.own_summaries))
+    return reports
 
 
 def _lead(role, pool, board, outcome, say):

@@ -3,8 +3,9 @@
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from course.training.multihost.worker_reports import OwnParameters, OwnSummaries
 from course.training.problems.problem import Problem
 from course.training.records import Route, ShardAddresses
 from course.training.worker.worker_loop import run_worker
@@ -19,7 +20,8 @@ class WorkerThread:
     """Runs worker number `worker`'s loop in a thread, one at a time; close it.
 
     `context`, `device`: as for `run_worker`. `route`: this process's way to the shards, None: straight. `say`: gets a
-    line on why a loop ended that begins again; for one that never came to work, once for the same shards.
+    line on why a loop ended that begins again; for one that never came to work, once for the same shards. `reports`:
+    each is told of every gradient, in the loop's thread, and closed at the end.
     """
 
     def __init__(
@@ -31,8 +33,9 @@ class WorkerThread:
         device: str | None = None,
         route: Route | None = None,
         say: Callable[[str], object] = str,
+        reports: Sequence[OwnParameters | OwnSummaries] = (),
     ):
-        self._problem = _Parking(problem)
+        self._problem, self._reports = _Parking(problem, reports), reports
         self._seed, self._context, self._worker, self._device = seed, context, worker, device
         self._route, self._say, self._announced = route, say, None
         self._addresses: ShardAddresses | None = None
@@ -61,7 +64,9 @@ class WorkerThread:
         deadline = time.monotonic() + GRADIENT_ENDS
         while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline:
             if self._problem.parked.wait(0.05):
-                return
+                break
+        for report in self._reports:
+            report.close()
 
     def _work(self, addresses):
         reached, sent = addresses.by(self._route), 0
@@ -79,14 +84,24 @@ class WorkerThread:
 
 
 class _Parking:
-    """A problem whose next batch never comes once `leaving` is set; the thread that waits for it is `parked`."""
+    """A problem whose next batch never comes once `leaving` is set; the thread that waits for it is `parked`.
 
-    def __init__(self, problem):
+    `reports` are told of each loss.
+    """
+
+    def __init__(self, problem, reports):
         self._problem, self.leaving, self.parked = problem, threading.Event(), threading.Event()
-        self.initial, self.loss = problem.initial, problem.loss
+        self._reports, self._version, self.initial = reports, 0, problem.initial
 
     def batch(self, worker, version, generator):
         if self.leaving.is_set():
             self.parked.set()
             threading.Event().wait()
+        self._version = version
         return self._problem.batch(worker, version, generator)
+
+    def loss(self, parameters, batch):
+        loss = self._problem.loss(parameters, batch)
+        for report in self._reports:
+            report.gradient(self._version, parameters, loss.item())
+        return loss

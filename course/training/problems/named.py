@@ -3,7 +3,7 @@
 import math
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 
@@ -36,12 +36,16 @@ class NamedProblem:
         return partial(OPTIMIZERS[optimizer or self.optimizer], lr=rate)
 
 
-def named_problem(name: str, settings: str | None = None) -> NamedProblem:
+def named_problem(name: str, settings: str | None = None, data: str | None = None) -> NamedProblem:
     """Return the problem called `name`; `settings` ("classic" or "tuned", the default) is for mnist alone.
 
+    So is `data`, a file of other digits or its address.
+
     `package.module:function` names the reader's own: what that function returns. Raises ValueError for another name,
-    or for settings that the problem doesn't have; RuntimeError with the place when the reader's code raises.
+    or for settings or data that the problem doesn't have; RuntimeError with the place when the reader's code raises.
     """
+    if data is not None and name != "mnist":
+        raise ValueError(f"--data {data}: the problem {name} has its own data; mnist takes other digits.")
     if ":" in name:
         if settings is not None:
             raise ValueError(f"--settings {settings}: the problem {name} has no settings to choose from.")
@@ -55,7 +59,8 @@ def named_problem(name: str, settings: str | None = None) -> NamedProblem:
     if settings not in (None, *choices):
         legal = f"has {' and '.join(choices)}" if len(choices) > 1 else "has no settings to choose from"
         raise ValueError(f"--settings {settings}: the problem {name} {legal}.")
-    return choices[settings or next(iter(choices))]
+    choice = choices[settings or next(iter(choices))]
+    return choice if data is None else replace(choice, make=partial(mnist, **choice.make.keywords, data=data))
 
 
 def _own(name):

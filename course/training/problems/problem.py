@@ -75,6 +75,11 @@ class LinearRegression:
     def __repr__(self):
         return f"LinearRegression(y = {self.slope:g}·x + {self.intercept:g} + noise, {len(self.x)} points)"
 
+    @property
+    def batches_per_epoch(self) -> int:
+        """How many batches have as many points as there are."""
+        return max(1, len(self.x) // self.batch_size)
+
     def initial(self) -> dict[str, torch.Tensor]:
         """Return slope and intercept, both 0."""
         return {"slope": torch.zeros(()), "intercept": torch.zeros(())}
@@ -89,10 +94,26 @@ class LinearRegression:
         x, y = batch
         return (parameters["slope"] * x + parameters["intercept"] - y).square().mean()
 
+    def module(self, parameters: dict[str, torch.Tensor]) -> "Line":
+        """Return the line with these parameters as a module, to export; it shares their memory."""
+        return Line(**parameters)
+
     def least_squares(self) -> LeastSquares:
         """Return the best line for these points, computed in float64: training should come close to it."""
         best, covariance = numpy.polyfit(self.x.double().numpy(), self.y.double().numpy(), 1, cov=True)
         return LeastSquares(*best.tolist(), *numpy.sqrt(covariance.diagonal()).tolist())
+
+
+class Line(torch.nn.Module):
+    """A line: from places `x`, float32 `(n,)`, to `y` there, float32 `(n,)`."""
+
+    def __init__(self, slope: torch.Tensor, intercept: torch.Tensor):
+        super().__init__()
+        self.slope, self.intercept = torch.nn.Parameter(slope), torch.nn.Parameter(intercept)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return `y`, for each place."""
+        return self.slope * x + self.intercept
 
 
 def linear_regression(
@@ -143,6 +164,11 @@ class Slowed:
     def loss(self, parameters: dict[str, torch.Tensor], batch: Any) -> torch.Tensor:
         """Return the problem's loss."""
         return self.problem.loss(parameters, batch)
+
+    @property
+    def module(self) -> Any:
+        """The problem's own way from parameters to a module; AttributeError where it has none."""
+        return self.problem.module  # type: ignore[attr-defined]
 
 
 def slowed(problem: Problem, worker: int = 1, seconds: float = 0.005) -> Slowed:

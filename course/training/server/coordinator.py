@@ -5,15 +5,16 @@ All state stands behind one lock. A decision goes into the log of every other sh
 
 import logging
 import time
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
-from course.training.checkpoint.snapshot import Applied, Snapshot
-from course.training.records import NonFiniteError, TrainingSettings, in_words
+from course.training.checkpoint.snapshot import Snapshot
+from course.training.records import TrainingSettings
 from course.training.server.attendance import Attendance
-from course.training.server.reply_slots import ReplySlot, ReplySlots
+from course.training.server.ordered_copies import Copy, OrderedCopies
+from course.training.server.reply_slots import ReplySlot, ReplySlots, optimizer_failed, refusal
 from course.training.server.rules import Push, make_rule
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId, PushTable
@@ -44,6 +45,8 @@ class Coordinator:
         self._parts: dict[int, Push] = {}  # worker -> its push, until every follower has staged its part
         self._started: float | None = None
         self._cuts = 0
+        self._needed = 1  # the first cut that may be taken
+        self._copies = OrderedCopies()
 
     # --- workers: admit, join, push, leave ---------------------------------------------------------------------------
 
@@ -92,6 +95,8 @@ class Coordinator:
         """
         refused = refusal(self.store, slot, gradients)
         with self.slots.changed:
+            while self._copies.are_full(self.store.version) and not self.slots.ended:
+                self.slots.changed.wait()  # for the driver, as long as it may be silent: without it, none is kept
             self._table.note_reported(slot.session, sequence, acknowledged)
             if slot.replaced or self.slots.ended:
                 return
@@ -131,14 +136,17 @@ class Coordinator:
 
     # --- the driver: poll, cut, end ----------------------------------------------------------------------------------
 
-    def poll(self, since: int, events: int = 0) -> tuple[dict[str, Any], list[tuple]]:
+    def poll(self, since: int, events: int = 0, told: int = 0) -> tuple[dict[str, Any], list[tuple]]:
         """Return (status, records from number `since` on): what the driver asks for many times a second.
 
         `status["events"]` are those from number `events` on, as [seconds, what, worker, step, reason]; "sent",
-        "acknowledged", "applied" and "dropped" count pushes by worker.
+        "acknowledged", "applied" and "dropped" count pushes by worker. `told`: hooks were told of the steps up to it.
         """
         with self.slots.changed:
             self._check_deadlines()
+            if self._copies.release(told):
+                self.slots.changed.notify_all()
+            self._needed = self._copies.oldest(self._cuts + 1)  # who polls is not in the midst of taking a cut
             status = {
                 "version": self.store.version,
                 "incarnation": self.incarnation,
@@ -155,9 +163,21 @@ class Coordinator:
     def cut(self, full: bool = True) -> tuple[int, Snapshot]:
         """Return (number, `Snapshot`, not `full`: of parameters alone); other shards keep theirs of the same place."""
         with self.slots.changed:
-            self._cuts += 1
-            self._order(cut=(self._cuts, full))
-            return self._cuts, state_of(self.store, full, self.incarnation, self.settings.seed, self._table.applied)
+            cut, copy = self._cut(full)
+            self._order(cut=cut)
+            return copy.number, copy.snapshot()
+
+    def order_copies(self, orders: Iterable[tuple[int, bool]], nbytes: int) -> None:
+        """Keep a copy of each version that is ordered, from now on; arguments as for `OrderedCopies.order`."""
+        with self.slots.changed:
+            self._copies.order(orders, nbytes)
+            self.slots.changed.notify_all()
+
+    def take_copy(self, version: int) -> Copy | None:
+        """Return the copy of a version that was ordered, once; None where none is kept."""
+        with self.slots.changed:
+            self.slots.changed.notify_all()
+            return self._copies.take(version)
 
     def end(self, why: str, text: str = "", **more: Any) -> None:
         """End the training; the first reason is kept."""
@@ -197,12 +217,21 @@ class Coordinator:
             self._table.note(push, applied=1)
         for push in dropped:
             self._table.note(push, dropped=1)
+        cut, full = None, self._copies.due(self.store.version) if used else None
+        if full is not None:
+            cut, copy = self._cut(full)
+            self._copies.keep(self.store.version, copy)
         if used and self.store.version >= self.settings.limit:
             self.slots.end("steps")  # before the answers: nobody is to compute another gradient
             self._note_end()
-            self._order(used=_ids(used), dropped=_ids(dropped), ended=self.slots.ended)
-        elif used or dropped:
-            self._order(used=_ids(used), dropped=_ids(dropped))
+        if used or dropped:
+            self._order(used=_ids(used), dropped=_ids(dropped), cut=cut, ended=self.slots.ended)
+
+    def _cut(self, full):
+        """Return (an `Entry`'s cut, the `Copy` of the state as it is now)."""
+        self._cuts += 1
+        which = self.incarnation, self.settings.seed, self._table.applied
+        return (self._cuts, full, self._needed), Copy(self._cuts, self.store, full, self._copies.room, *which)
 
     def _order(self, **entry):
         """Give a decision its place in the order: every other shard's log first, then the workers' answers."""
@@ -252,28 +281,6 @@ class Coordinator:
 
     def _seconds(self):
         return 0.0 if self._started is None else time.perf_counter() - self._started
-
-
-def refusal(store: ParameterServer, slot: ReplySlot, gradients: dict[str, torch.Tensor]) -> dict[str, Any] | None:
-    """Return the end, as `ReplySlots.end` takes it, to which a push that the store can't apply leads; None without."""
-    try:
-        store.check(gradients, slot.version)
-    except NonFiniteError as error:
-        return {"why": "not finite", "text": error.tensor, "version": error.version}
-    except ValueError as error:
-        return {"why": "error", "text": f"worker {slot.worker}: {error}"}
-    return None
-
-
-def optimizer_failed(error: BaseException) -> str:
-    """Return the reason for the end of a training whose optimiser raised `error` in its step."""
-    return f"the optimiser raised {in_words(error)}"
-
-
-def state_of(store: ParameterServer, full: bool, incarnation: int, seed: int, applied: dict[str, Applied]) -> Snapshot:
-    """Return the store's `Snapshot`, or, not `full`, one of its parameters alone; its tensors are copies."""
-    state = store.state() if full else Snapshot(*store.pull())
-    return replace(state, incarnation=incarnation, seed=seed, applied=dict(applied))
 
 
 def _ids(pushes):

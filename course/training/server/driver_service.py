@@ -86,6 +86,7 @@ class DriverService:
             if self._channel is not channel:
                 return
             self._channel, self._alone_since, self._allowed = None, time.monotonic(), self._shard.settings.grace
+        self._shard.order_copies([], 0)  # the hooks were its own: nobody waits for them now
         if bye or not self._shard.settings.grace:
             self._close()
         else:
@@ -95,7 +96,7 @@ class DriverService:
         """Answer one request of the driver; return whether it was its last."""
         if frame.kind == "POLL":
             self._shard.slots.over.wait(min(frame.value, END_AWAITED))
-            status, records = self._shard.poll(frame.number, frame.sequence)
+            status, records = self._shard.poll(frame.number, frame.sequence, frame.text())
             channel.send("STAT", payload=status | {"leaving": self.leaving})
             channel.send("ROWS", payload=numpy.array(records, dtype=RECORD).tobytes())
         elif frame.kind == "SNAP":
@@ -104,6 +105,13 @@ class DriverService:
         elif frame.kind == "TAKE":
             state = self._shard.wait_for_cut(frame.number, CUT_COMES)
             channel.send("CUTS", frame.number, payload=Pieces(state.as_pieces()))
+        elif frame.kind == "ORDR":
+            self._shard.order_copies(*frame.text())
+            channel.send("OKAY")
+        elif frame.kind == "KEPT":
+            copy = self._shard.take_copy(frame.number)
+            pieces = copy.snapshot().as_pieces() if copy else [b""]
+            channel.send("CUTS", copy.number if copy else 0, payload=Pieces(pieces))
         elif frame.kind == "LINK":
             self._connect_followers(frame.text())
             channel.send("OKAY")

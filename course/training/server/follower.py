@@ -1,14 +1,14 @@
 """Every shard but shard 0: it keeps its parts of pushes until shard 0's log says what becomes of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.records import TrainingSettings
-from course.training.server.coordinator import optimizer_failed, refusal, state_of
-from course.training.server.reply_slots import ReplySlot, ReplySlots
+from course.training.server.ordered_copies import Copy, OrderedCopies
+from course.training.server.reply_slots import ReplySlot, ReplySlots, optimizer_failed, refusal
 from course.training.server.rules import mean_of
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
@@ -26,7 +26,7 @@ class Follower:
         self.slots = ReplySlots(settings.workers)
         self.report: Callable[[PushId | dict[str, Any]], None] | None = None
         self._staged: dict[PushId, dict[str, torch.Tensor]] = {}
-        self._cuts: dict[int, Snapshot] = {}
+        self._copies = OrderedCopies()
 
     def admit(self, worker: int, session: str) -> None:
         """Raise ValueError for an unknown worker; whether its process was replaced, shard 0 knows."""
@@ -70,16 +70,25 @@ class Follower:
                 self.slots.end(**entry.ended)
             self.slots.answer(entry, self.store)
             if entry.cut is not None:
-                number, full = entry.cut
-                self._cuts = {number: state_of(self.store, full, self.incarnation, self.settings.seed, {})}
+                number, full, oldest = entry.cut
+                self._copies.release(oldest - 1)
+                which = self.incarnation, self.settings.seed, {}
+                self._copies.keep(number, Copy(number, self.store, full, self._copies.room, *which))
                 self.slots.changed.notify_all()
 
     def wait_for_cut(self, number: int, seconds: float) -> Snapshot:
         """Wait until the log has come to this cut, and return its `Snapshot`; TimeoutError after `seconds`."""
         with self.slots.changed:
-            if not self.slots.changed.wait_for(lambda: number in self._cuts, seconds):
+            if not self.slots.changed.wait_for(lambda: number in self._copies, seconds):
                 raise TimeoutError(f"cut {number} has not come after {seconds:.0f} s.")
-            return self._cuts.pop(number)
+            copy = self._copies.take(number)
+        assert copy is not None  # the driver alone takes them
+        return copy.snapshot()
+
+    def order_copies(self, orders: Iterable[tuple[int, bool]], nbytes: int) -> None:
+        """Drop what was kept for other orders: what is to be kept, shard 0's log says."""
+        with self.slots.changed:
+            self._copies.order([], nbytes)
 
     def leave(self, slot: ReplySlot, reason: str, silent: bool) -> None:
         """Free the slot and tell shard 0, which decides: its worker may wait there for a part that never came here."""
@@ -88,8 +97,8 @@ class Follower:
         if lost and self.report is not None:
             self._tell({"left": slot.connection})
 
-    def poll(self, since: int, events: int) -> tuple[dict[str, Any], list]:
-        """Return (status, no records): records are shard 0's."""
+    def poll(self, since: int, events: int, told: int = 0) -> tuple[dict[str, Any], list]:
+        """Return (status, no records): records, and copies that are no longer needed, are shard 0's."""
         with self.slots.changed:
             return {"version": self.store.version, "incarnation": self.incarnation, "ended": self.slots.ended}, []
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from course.training.records import NonFiniteError, in_words
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
 from course.training.transport.wire import WIRE_HEARTBEAT_EVERY, Channel
@@ -157,3 +158,19 @@ class ReplySlots:
     def _tell_over(self):
         self.changed.notify_all()
         self.on_over()
+
+
+def refusal(store: ParameterServer, slot: ReplySlot, gradients: dict[str, torch.Tensor]) -> dict[str, Any] | None:
+    """Return the end, as `ReplySlots.end` takes it, to which a push that the store can't apply leads; None without."""
+    try:
+        store.check(gradients, slot.version)
+    except NonFiniteError as error:
+        return {"why": "not finite", "text": error.tensor, "version": error.version}
+    except ValueError as error:
+        return {"why": "error", "text": f"worker {slot.worker}: {error}"}
+    return None
+
+
+def optimizer_failed(error: BaseException) -> str:
+    """Return the reason for the end of a training whose optimiser raised `error` in its step."""
+    return f"the optimiser raised {in_words(error)}"

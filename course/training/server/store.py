@@ -2,8 +2,9 @@
 
 import math
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy
 import torch
 
 from course.signals import held_back
@@ -91,6 +92,30 @@ class ParameterServer:
                 for name, parameter in self._parameters.items():
                     into[name].copy_(parameter)
         return Pulled(self._version, into)
+
+    @cached_property
+    def _words(self) -> numpy.ndarray | None:
+        """The parameters' own memory as whole numbers of 8 bytes, which every tensor fills; None where it isn't one."""
+        flat = self._parameters.flat if isinstance(self._parameters, Tensors) else None
+        return None if flat is None else flat.view(torch.int64).numpy()
+
+    def copied(self, into: numpy.ndarray | None = None) -> numpy.ndarray | dict[str, torch.Tensor]:
+        """Return copies for `named`: one array (`into`, an older one, which saves time), or name to tensor."""
+        if self._words is None:
+            return self.pull().parameters
+        self._check_whole()
+        # by numpy, which lets no other thread in before a short copy is made: a torch op does, and waits for its turn
+        if into is None:
+            return self._words.copy()
+        numpy.copyto(into, self._words)
+        return into
+
+    def named(self, copies: numpy.ndarray | dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Return what `copied` returned as name to tensor."""
+        if isinstance(copies, dict):
+            return copies
+        ours: Any = self._parameters  # `Tensors`
+        return dict(ours.layout.parts(torch.from_numpy(copies).view(ours.flat.dtype)))
 
     def push(self, gradients: dict[str, torch.Tensor], version: int) -> int:
         """Apply one update with gradients computed at `version`; return the staleness: updates since that version.

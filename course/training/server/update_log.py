@@ -28,14 +28,15 @@ class Entry:
 
     - `used`: the pushes whose mean is applied, in worker order; `dropped`: those that came too late. Their workers are
       answered, as are the `joined`, by the connection that is named: what they had staged before is void.
-    - `cut`: (number, whether with the optimiser's state) of a copy to be kept for the driver. `ended`: why it is over.
+    - `cut`: (number, whether with the optimiser's state, the oldest number that may still be taken) of a copy to be
+      kept for the driver. `ended`: why it is over.
     """
 
     version: int
     used: tuple[PushId, ...] = ()
     dropped: tuple[PushId, ...] = ()
     joined: tuple[PushId, ...] = ()
-    cut: tuple[int, bool] | None = None
+    cut: tuple[int, bool, int] | None = None
     ended: dict[str, Any] | None = None
 
     @classmethod

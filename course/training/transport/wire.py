@@ -30,7 +30,7 @@ WIRE_SILENCE = 3.0
 #: stopped. What the other end did meanwhile is not known, so it gets the whole time again.
 WIRE_STOOD_STILL = 1.0
 
-PROTOCOL = 6  # both sides name it at the handshake
+PROTOCOL = 7  # both sides name it at the handshake
 _HEADER = struct.Struct("<4sIQdQ")  # the length's upper bits are the upper 16 of the whole number's place
 _RECORD = 1 << 14  # bytes of a record of TLS: what is sent in one comes whole, or not yet
 UNREAD = 600.0  # seconds of heartbeats that fit into a connection's buffers unread, with room to spare

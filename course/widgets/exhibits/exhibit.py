@@ -10,16 +10,20 @@ import uuid
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import traitlets
 
 from course.draw import Picture, html
 from course.progress_line import STATIC_TWINS
+from course.widgets.exhibits.give import carried_by_kernel, carried_elsewhere
 from course.widgets.exhibits.page import key_of, page
 from course.widgets.exhibits.page_files import files_of
 from course.widgets.exhibits.state import Stateful
 from course.widgets.exhibits.wire import Wire
+
+if TYPE_CHECKING:
+    from course.widgets.exhibits.widget import ExhibitWidget
 
 #: An exhibit whose kernel is silent for so long goes on with stored answers; any message later makes it live again.
 EXHIBIT_PATIENCE = 1.5
@@ -65,6 +69,7 @@ class Exhibit(Stateful):
         self._failure: Exception | None = None
         self._nonce = uuid.uuid4().hex[:8]  # tells two exhibits of one page apart
         self._wire: Wire | None = None
+        self._widget: ExhibitWidget | None = None
         self.stopped = threading.Event()
         if self.background:
             atexit.register(_finish, weakref.ref(self))  # a thread inside torch while Python ends aborts the process
@@ -142,6 +147,8 @@ class Exhibit(Stateful):
             if self._wire is not None:
                 self._wire.close()
                 self._wire = None
+            if self._widget is not None:
+                self._widget.close()
 
     def progress(self, fraction: float) -> None:
         """Show how far a background computation is, 0 to 1."""
@@ -234,7 +241,18 @@ class Exhibit(Stateful):
         inside = ", ".join(f"{name}={value!r}" for name, value in self.state().items())
         return f"{type(self).__name__}({inside}{f': {words}' if (words := self._words()) else ''})"
 
+    def widget(self) -> "ExhibitWidget":
+        """Return this exhibit as a widget of ipywidgets, the same one each time: see `ExhibitWidget`."""
+        if self._widget is None:
+            from course.widgets.exhibits.widget import widget_of
+
+            self._widget = widget_of(self, self._html(carried_by_kernel))
+        return self._widget
+
     def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": repr(self), "text/html": self._html(carried_elsewhere)}
+
+    def _html(self, carried):
         still = self._shown()
         data = {"settings": self.state(), **self.data(), "grid": self.stored(), "patience": 1000 * self.patience}
         key = key_of(data, nonce=self._nonce)
@@ -243,8 +261,7 @@ class Exhibit(Stateful):
         home = next(kind for kind in type(self).__mro__ if "module" in vars(kind))
         room = home.__module__.rpartition(".")[0]
         files = files_of(*_CORE, *self.shared) + files_of(*self.styles, *self.parts, self.module, room=room)
-        shown = page(key, data, files, still)
-        return {"text/plain": repr(self), "text/html": shown.html}
+        return page(key, data, files, still, carried).html
 
     def _connect(self, key):
         with self._lock:

@@ -33,15 +33,22 @@ def carried_elsewhere(files: Sequence[PageFile]) -> set[str]:
     message = _request()
     if message is None:
         return set()
+    carried_by_kernel(files)
     about = message.get("metadata", {})
     cell = about.get("cellId") or message["header"]["msg_id"]
     with _lock:
         for label in [label for label, carrier in _carriers.items() if carrier in about.get("deletedCells", ())]:
             del _carriers[label]
+        return {file.label for file in [*files, LOADER] if _carriers.setdefault(file.label, cell) != cell}
+
+
+def carried_by_kernel(files: Sequence[PageFile]) -> set[str]:
+    """Return the labels of all `files`: give the page those that it has not been given. For what no output carries."""
+    with _lock:
         missing = {file.label: file.text for file in files if file.label not in _widgets}
         if missing:
             _widgets.update(dict.fromkeys(missing, Given(files=missing)))
-        return {file.label for file in [*files, LOADER] if _carriers.setdefault(file.label, cell) != cell}
+    return {file.label for file in [*files, LOADER]}
 
 
 def _request() -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from course.draw import Picture, html
@@ -25,11 +25,18 @@ def key_of(*parts: object, nonce: str = "") -> str:
     return own if os.environ.get(STATIC_TWINS) or not nonce else f"{own}-{nonce}"
 
 
-def page(key: str, data: Mapping[str, Any], files: Sequence[PageFile], still: Picture) -> Picture:
+def page(
+    key: str,
+    data: Mapping[str, Any],
+    files: Sequence[PageFile],
+    still: Picture,
+    carried: Callable[[Sequence[PageFile]], set[str]] = carried_elsewhere,
+) -> Picture:
     """Return the exhibit: the last of `files` exports `draw(root, data)`, which draws `data` (plain values).
 
     Where scripts don't run, and until they do, `still` is there, its drawings as images: a page that isn't trusted
-    loses inline ones. Its words are the exhibit's. Files that another cell's output carries are only named.
+    loses inline ones. Its words are the exhibit's. Of the files only those are in it that are not `carried(files)`, the
+    labels of those that the page gets from elsewhere.
     """
     files = (*files_of("exhibits.css"), *files)
     stored = json.dumps({**data, "key": key}, separators=(",", ":")).replace("</", "<\\/")
@@ -37,7 +44,7 @@ def page(key: str, data: Mapping[str, Any], files: Sequence[PageFile], still: Pi
 <div class="still">{_still(still)}</div><p class="note alone" hidden>{_ALONE}</p>
 <script type="application/json">{stored}</script></div>
 {CALL}"""
-    return html(with_one_copy(body, carried_elsewhere(files)), still.alt)
+    return html(with_one_copy(body, carried(files)), still.alt)
 
 
 def _still(still):

@@ -1,6 +1,7 @@
 """An exhibit's state: traits tagged `state=True`; several of them change together, or none does."""
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 
@@ -14,12 +15,13 @@ class Stateful(traitlets.HasTraits):
         super().__init__()
         self._lock = threading.RLock()
         self._several = False  # traits are being set together: one refresh at the end
+        self.followers: list[Callable[[], object]] = []  # called after each change of the state
         self.observe(self._changed, names=list(self.state()))
 
     def _changed(self, change):
         with self._lock:  # another thread may be setting several
             if not self._several:
-                self.refresh()
+                self._refreshed()
 
     def refresh(self) -> None:
         """Take a changed state in; a subclass overrides this."""
@@ -48,8 +50,15 @@ class Stateful(traitlets.HasTraits):
             finally:
                 self._several = False
             if self.state() != before:
-                self.refresh()
+                self._refreshed()
         return self
+
+    def _refreshed(self):
+        try:
+            self.refresh()
+        finally:
+            for follow in self.followers:
+                follow()
 
     def _put(self, state):
         """Set all traits of a `state` that was legal before, without a computation."""

@@ -14,10 +14,10 @@ from modelserver.front.watcher import Watcher
 class Pool:
     """A pool whose workers load every version, and find it as it was exported."""
 
-    async def judge(self, folder, judged_by):
+    async def judge(self, folder, signature, judged_by):
         return int(folder.name), {"difference": "", "accuracy": None, "own": None}
 
-    async def share(self, program, folder):
+    async def share(self, program, folder, signature):
         pass
 
     def unload(self, program):

@@ -21,7 +21,7 @@ GOOD = {"name": "x", "shape": [2, 2], "datatype": "FP32", "data": [1, 2.5, 3, 4]
 
 def parsed(message, binary=b"", signature=IMAGE, largest=4, size=None):
     head = json.dumps(message).encode()
-    return read_request(head + binary, len(head) if binary or size else None, signature, largest)
+    return read_request(head + binary, len(head) if binary or size else None, {"serving_default": signature}, largest)
 
 
 def test_json_flat_or_nested_is_the_same_array():
@@ -154,15 +154,35 @@ def test_a_wrong_request_is_refused_with_the_argument_and_what_is_legal(message,
     assert refused.value.status == 400 and reason in refused.value.text
 
 
+def test_a_parameter_chooses_the_signature_and_without_it_the_default_answers():
+    other = Signature((TensorSpec("z", "INT8", ()),), IMAGE.outputs)
+    signatures = {"serving_default": IMAGE, "by_z": other}
+    z = {"name": "z", "shape": [1], "datatype": "INT8", "data": [5]}
+    for parameters, tensor, name in (
+        ({}, GOOD, "serving_default"),
+        ({"signature_name": "serving_default"}, GOOD, "serving_default"),
+        ({"signature_name": "by_z"}, z, "by_z"),
+    ):
+        body = json.dumps({"inputs": [tensor], "parameters": parameters}).encode()
+        assert read_request(body, None, signatures, 4).signature == name
+    for parameters, tensor, reason in (
+        ({"signature_name": "by_y"}, GOOD, "'by_y'; this version has serving_default, by_z"),
+        ({"signature_name": "by_z"}, GOOD, "'x'; the model takes z"),
+        ({"signature_name": 3}, GOOD, "give a text"),
+    ):
+        with pytest.raises(Refused, match=reason):
+            read_request(json.dumps({"inputs": [tensor], "parameters": parameters}).encode(), None, signatures, 4)
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b'{"inputs": [NaN]}', b"\xff", b"[" * 5000, b'{"a":1}' + bytes(8)])
 def test_what_is_no_json_is_told_so(body):
     with pytest.raises(Refused, match="no JSON"):
-        read_request(body, None, IMAGE, 4)
+        read_request(body, None, {"serving_default": IMAGE}, 4)
 
 
 def test_a_head_that_is_longer_than_the_body_is_told_so():
     with pytest.raises(Refused, match="Inference-Header-Content-Length: 9"):
-        read_request(b"{}", 9, IMAGE, 4)
+        read_request(b"{}", 9, {"serving_default": IMAGE}, 4)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 
 import numpy
@@ -95,6 +96,66 @@ def test_inputs_and_outputs_have_their_names_in_order(tmp_path):
     ]
 
 
+class Halves(torch.nn.Module):
+    """A network in two halves: it can be asked for features, or by them."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.scores = torch.nn.Linear(4, 3), torch.nn.Linear(3, 2)
+
+    def forward(self, image):
+        return self.classify(self.features(image))
+
+    def features(self, image):
+        return torch.sigmoid(self.hidden(image))
+
+    def classify(self, features):
+        return self.scores(features)
+
+
+@pytest.fixture(scope="module")
+def halves(tmp_path_factory):
+    network, directory = Halves(), tmp_path_factory.mktemp("halves")
+    ways = {"by_features": (network.classify, torch.rand(2, 3)), "embed": (network.features, torch.rand(2, 4))}
+    return network, export(network, torch.rand(2, 4), directory, name="m", outputs=["y"], signatures=ways)
+
+
+def test_a_version_has_each_signature_with_a_program_of_its_own(halves):
+    network, version = halves
+    assert {name: str(one) for name, one in version.signatures.items()} == {
+        "serving_default": "image FP32 [-1, 4] → y FP32 [-1, 2]",
+        "by_features": "features FP32 [-1, 3] → y FP32 [-1, 2]",
+        "embed": "image FP32 [-1, 4] → y FP32 [-1, 3]",
+    }
+    for name, module, width in (("serving_default", network, 4), ("by_features", network.classify, 3)):
+        program, comparison = load(str(version.folder), "cpu", None, 4, name)
+        assert comparison["difference"] == ""
+        rows = torch.rand(3, width, generator=torch.Generator().manual_seed(1))
+        with torch.no_grad():
+            numpy.testing.assert_allclose(program.answers([rows.numpy()])[0], module(rows).numpy(), atol=1e-5)
+
+
+def test_a_version_whose_second_signature_has_no_program_is_damaged(halves, tmp_path):
+    folder = tmp_path / "m" / "1"
+    shutil.copytree(halves[1].folder, folder)
+    (folder / "program.embed.pt2").unlink()
+    _sign_again(folder)
+    with pytest.raises(DamagedVersion, match="there is no program.embed.pt2"):
+        read_version(folder)
+
+
+class Trained:
+    """What a training returns, as far as an export looks into it."""
+
+    def module(self):
+        return Doubled()
+
+
+def test_the_result_of_a_training_is_exported_by_its_module(tmp_path):
+    version = export(Trained(), torch.rand(2, 3), tmp_path, name="m")
+    assert str(version.signature) == "x FP32 [-1, 3] → output FP32 [-1, 3]"
+
+
 def test_each_export_is_the_next_version_and_old_ones_go(tmp_path):
     for _ in range(4):
         version = export(Doubled(), torch.rand(2, 3), tmp_path, name="m", keep=2)
@@ -128,6 +189,17 @@ class Sums(torch.nn.Module):
         (Doubled(), torch.rand(2, 3), {"name": "../m"}, "part of an address"),
         (Doubled(), torch.rand(2, 3), {"labels": "ab"}, "2 labels for 3 places"),
         (Doubled(), torch.rand(2, 3), {"keep": 0}, "1 or more"),
+        (lambda x: x, torch.rand(2, 3), {}, "give a torch.nn.Module, one of its methods, or what has a module()"),
+        (Doubled, torch.rand(2, 3), {}, "give a torch.nn.Module"),
+        (Doubled(), torch.rand(2, 3), {"signatures": {"a.b": (Doubled(), torch.rand(2, 3))}}, "'a.b'; give {name"),
+        (
+            Doubled(),
+            torch.rand(2, 3),
+            {"signatures": {"serving_default": (Doubled(), torch.rand(2, 3))}},
+            "takes first",
+        ),
+        (Doubled(), torch.rand(2, 3), {"signatures": {"b": Doubled()}}, "(module or method, example)"),
+        (Doubled(), torch.rand(2, 3), {"signatures": {"b": (Sums(), torch.rand(2, 3))}}, "a row for each row"),
         (Doubled(), torch.rand(2, 3), {"outputs": ["a", "b"]}, "forward returns 1"),
         (Doubled(), torch.rand(2, 3), {"scaling": {"y": "?"}}, "the inputs are x"),
         (Doubled(), torch.rand(2, 3), {"record": {"a": float("nan")}}, "as JSON has them"),

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 from contextlib import closing, suppress
 
 import psutil
@@ -60,9 +61,14 @@ def test_a_lab_whose_processes_were_killed_trains_on_new_ones_and_a_closed_one_s
 
     def moved(key):
         page.locator(".sliders .learning_rate").press(key)
-        notebook.serve()
-        notebook.exhibits["lab"]._thread.join(240)
-        notebook.serve()
+        deadline = time.monotonic() + 240
+        while True:  # a page whose line is new asks who is there first
+            notebook.serve()
+            notebook.exhibits["lab"]._thread.join(240)
+            notebook.serve()
+            if page.locator(".who").inner_text() == "The kernel answers." or page.locator(".who.wrong").count():
+                return
+            assert time.monotonic() < deadline, page.locator(".who").inner_text()
 
     with noted(notebook.wrong), closing(notebook):
         notebook.run_all()

@@ -107,6 +107,18 @@ def test_an_answer_that_waits_for_its_turn_on_a_busy_machine_is_not_stopped():
     assert time.process_time() - began < 0.5
 
 
+def test_a_loop_on_a_busy_machine_is_ended_before_it_has_worked_as_long_as_elsewhere(monkeypatch):
+    monkeypatch.setitem(time_limit.__wrapped__.__globals__, "BUSY_WORKS", 0.05)
+    monkeypatch.setitem(time_limit.__wrapped__.__globals__, "BUSY_WAITS", 0.1)
+    with pytest.raises(TimeIsUp), time_limit(works=1000, waits=1000):
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            pass
+    monkeypatch.setitem(time_limit.__wrapped__.__globals__, "BUSY_WORKS", 1000)
+    with time_limit(works=1000, waits=1000):
+        time.sleep(0.3)
+
+
 def test_all_inputs_together_have_a_limit_too(monkeypatch):
     monkeypatch.setitem(_function.__globals__, "CHECK", 0.0)
     verdict = _function(double, lambda n: 2 * n)

@@ -1,13 +1,12 @@
 """Leases: never two holders at a time, a lease that is not renewed is lost, later terms are higher."""
 
-import time
-
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from course.cluster.chief_lease import LEASE_CANDIDATE_LIVES, LEASE_LASTS, LEASE_SETTLES, Lease, Leases
+from course.cluster.chief_lease import LEASE_LASTS, LEASE_SETTLES, Lease, Leases
+from tests.helpers.shells import eventually
 
 TASKS = [f"/job:worker/task:{index}" for index in (0, 2, 10)]
 
@@ -223,10 +222,7 @@ TestAnyHistory.settings = settings(max_examples=60, stateful_step_count=40)
 def test_a_cluster_keeps_leases(shared_cluster):
     first, *_, last = shared_cluster.tasks
     one, other = (shared_cluster.lease("a test's", task) for task in (last, first))
-    deadline = time.monotonic() + 60
-    while not (other.renew() or one.renew()):
-        assert time.monotonic() < deadline
-        time.sleep(LEASE_CANDIDATE_LIVES / 10)
+    eventually(lambda: other.renew() or one.renew())
     assert other.mine and not one.renew() and one.holder == first
     assert 0 < other.seconds_left <= LEASE_LASTS
 

@@ -17,6 +17,7 @@ from distributed.client import FutureState
 
 from course.cluster import ClusterSpec, local_cluster
 from course.cluster.task.task import LOOP_KEEPS_UP_EVERY
+from tests.helpers.shells import eventually
 
 TASKS = ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
 
@@ -281,10 +282,7 @@ def test_a_forgotten_cluster_closes_itself_but_not_while_its_executor_works():
     folder = executor._cluster._runtime._folder
     assert folder.exists()
     del executor
-    deadline = time.monotonic() + 60
-    while folder.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not folder.exists()
+    eventually(lambda: not folder.exists())
 
 
 def test_clusters_open_and_close_without_leaving_a_file_descriptor():

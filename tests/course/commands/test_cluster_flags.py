@@ -114,7 +114,7 @@ def test_the_classic_command_lines_start_every_task_and_worker_0_prints_pi(free_
     roles = []
     try:
         for job, index in (("worker", 0), ("worker", 1), ("ps", 0)):
-            role = [f"--job_name={job}", f"--task_index={index}"]
+            role = [f"-job_name={job}", f"-task_index={index}"]  # with one dash, as one of them was typed
             roles.append(Member(*line, *role, folder=tmp_path, room="pi"))
         chief, *others = roles
         chief.says("pi = 3.", patience=120)

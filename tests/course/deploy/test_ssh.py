@@ -1,10 +1,12 @@
 """A cluster on a real SSH server: work, training, a killed task; and who is not let in hears why, and what to do."""
 
 import functools
+import json
 import logging
 import os
 import shlex
 import socket
+import subprocess
 import sys
 import time
 
@@ -109,3 +111,20 @@ def test_over_ssh_a_training_runs_and_a_task_is_restarted_and_frozen(cluster):
 def pid_of(cluster):
     with cluster.at(WORKER):
         return cluster.executor.submit(os.getpid).result(60)
+
+
+@pytest.mark.long
+def test_a_job_from_a_file_trains_on_the_hosts_that_it_names(sshd, tmp_path):
+    cluster = {"where": "ssh", "ps": 1, "worker": 1, "interface": "lo", **sshd.options}
+    lines = [
+        'name = "far"',
+        "[train]",
+        "steps = 30",
+        "[cluster]",
+        *(f"{k} = {json.dumps(v)}" for k, v in cluster.items()),
+    ]
+    (tmp_path / "job.toml").write_text("\n".join(lines))
+    command = [sys.executable, "-m", "course", "job", str(tmp_path / "job.toml"), "--wait"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "30 of 30 updates" in done.stdout and done.stdout.endswith("far: done\n"), done
+    assert not entries()

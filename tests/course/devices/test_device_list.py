@@ -56,6 +56,7 @@ def test_simulated_gpus_are_listed_while_they_are_open_and_marked_wherever_they_
         devices = list_devices()
         assert [(d.name, d.simulated) for d in devices if d.kind == "gpu"] == [("/gpu:0", True), ("/gpu:1", True)]
         assert repr(devices).count("simulated=True") == 2
+        assert devices[-1].capability == (9, 0) and "compute capability 9.0 (simulated)" in str(devices)
         for shown in (str(devices), devices._repr_mimebundle_()["text/html"]):
             assert shown.count("(simulated)") == 2
         assert list_devices("worker", 1)[-1].name == "/job:worker/task:1/gpu:1"

@@ -48,9 +48,12 @@ def test_the_command_names_what_is_wrong(arguments):
     assert done.exit_code == 2 and arguments[0] in done.output
 
 
-def test_the_command_starts_everything_and_says_what_it_found():
+def test_the_command_starts_everything_and_says_what_it_found(tmp_path):
     lines = []
-    report(lines.append, "linear", "async", workers=1, steps=600)
+    more = {"steps_to_validate": 300, "checkpoint_dir": str(tmp_path), "save_model_secs": 60.0}
+    report(lines.append, problem="linear", mode="async", workers=1, epochs=120, **more)  # of five batches
+    assert [line.split(",")[0] for line in lines if line.startswith("step: ")] == ["step: 300", "step: 600"]
+    assert len([line for line in lines if line.split()[0].isdigit() and line.split()[1] != "of"]) >= 120
     text = "\n".join(lines)
     assert "/job:ps/task:0, /job:worker/task:0" in text and "600 updates" in text and "0: 600" in text
     for name in ("slope", "intercept"):

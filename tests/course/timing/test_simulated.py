@@ -115,8 +115,21 @@ def test_tf32_is_a_speed_of_its_own_and_torchs_setting_is_put_back():
 
 def test_the_command_measures_and_says_so_on_every_line():
     code, lines = run("cpu", "8", "16", "--budget", "1")
-    assert code == 0 and [line.split(":")[1] for line in lines] == ["0 8", "0 16"]
-    assert all("GFLOP/s" in line and "first call" in line and "measured: " in line for line in lines)
+    figures = [line for line in lines if not line.startswith("  ")]
+    assert code == 0 and [line.split(":")[1] for line in figures] == ["0 8", "0 16"]
+    assert all("GFLOP/s" in line and "first call" in line and "measured: " in line for line in figures)
+
+
+def test_the_command_tells_where_each_op_ran_and_the_products_sum():
+    a = torch.rand(8, 8, generator=torch.Generator().manual_seed(8))
+    result = f"  the product's numbers add up to {(a @ a.T).sum().item():.6g}"
+    code, lines = run("cpu", "8", "--budget", "1")
+    cpu = "/job:localhost/replica:0/task:0/device:CPU:0"
+    assert code == 0 and lines[1:] == [f"  {op}: ({op}): {cpu}" for op in ("permute", "mm", "sum")] + [result]
+    code, lines = run("gpu", "8", "--simulate")
+    gpu = "/job:localhost/replica:0/task:0/device:GPU:0 (simulated)"
+    assert code == 0 and lines[-3:] == [f"  mm: (mm): {gpu}", f"  sum: (sum): {gpu}", result]
+    assert f"256 bytes from {cpu}" in lines[2]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA GPU is here, so the command measures it")

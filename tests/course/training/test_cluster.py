@@ -19,6 +19,8 @@ from course.training import (
     train,
     train_in_turns,
 )
+from modelserver import export
+from modelserver.compute.program import load
 from tests.helpers.cluster.at_step import At
 
 SGD = partial(torch.optim.SGD, lr=0.02)
@@ -50,6 +52,15 @@ def test_one_asynchronous_worker_is_the_loop_in_one_process_bit_for_bit(cluster)
     wanted = train_in_turns(PROBLEM, optimizer=ADAGRAD, total_steps=200, seed=4)
     assert all(torch.equal(result.parameters[name], wanted.parameters[name]) for name in wanted.parameters)
     assert result.history["loss"].tolist() == wanted.history["loss"].tolist()
+
+
+def test_what_train_returns_is_exported_as_it_is_and_answers_as_the_trained_line(cluster, tmp_path):
+    result = train(slowed(PROBLEM, seconds=0.0), cluster, optimizer=SGD, total_steps=20)
+    version = export(result, PROBLEM.x, tmp_path, name="line", outputs=["y"])
+    assert str(version.signature) == "x FP32 [-1] → y FP32 [-1]"
+    answer = load(str(version.folder), "cpu", None, 4)[0].answers([PROBLEM.x.numpy()])[0]
+    slope, intercept = (result.parameters[name] for name in ("slope", "intercept"))
+    assert torch.allclose(torch.from_numpy(answer), slope * PROBLEM.x + intercept)
 
 
 def test_two_synchronous_workers_give_the_same_bits_every_time(cluster):

@@ -186,3 +186,16 @@ def test_the_message_of_a_lost_server_has_one_full_stop_behind_the_reason():
     for reason in ("silent for 3 s", "the other side closed the connection."):
         message = str(ShardLost("/job:ps/task:0", reason))
         assert f"is lost: {reason.rstrip('.')}. The parameters" in message and ".." not in message
+
+
+def test_a_result_gives_its_module_and_says_what_a_problem_lacks_for_it():
+    class Plain:
+        initial, batch, loss = PROBLEM.initial, PROBLEM.batch, PROBLEM.loss
+
+    for problem in (Plain(), slowed(Plain(), seconds=0.0)):
+        result = train_in_turns(problem, optimizer=SGD, total_steps=2)
+        with pytest.raises(ValueError, match=r"has no module\(parameters\). Give it that method"):
+            result.module()
+    line = train_in_turns(PROBLEM, optimizer=SGD, total_steps=2)
+    line.module().slope.data.zero_()  # a copy: what was trained stays
+    assert line.parameters["slope"] != 0

@@ -70,6 +70,10 @@ class Bytes:
         return self.offset == len(self.data)
 
 
+ENDLESS: list = []
+ENDLESS.append(ENDLESS)
+
+
 def there_and_back(kind, value):
     read = Bytes(encode(json.loads(json.dumps(kind.plan())), value))
     back = kind.read(read)
@@ -122,11 +126,13 @@ def test_bytes_that_nobody_asked_for_are_refused_and_no_more_is_read_than_the_ki
         (Text(), b"bytes"),
         (Text(limit=3), "four"),
         (Json(), object()),
+        (Json(), ENDLESS),
         (Array("uint8", (2, 2)), np.zeros((2, 3), np.uint8)),
         (Array("uint8", (2, 2)), np.zeros((), np.uint8)),  # would broadcast
         (Array("uint8", (0,)), np.zeros((0, 3), np.uint8)),
         (Array("uint8", (2,)), np.array([0, 256])),
         (Array("uint8", (2,)), np.array([0.5, 1])),
+        (Array("uint8", (2,)), np.array([np.nan, 1])),
         (Array("uint8", (2,)), np.array(["a", "b"])),
         (Array("float64", (2,)), np.array([1j, 2])),
         (Array("float64", (2,)), np.array([None, 1.0])),

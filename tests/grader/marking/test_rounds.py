@@ -246,7 +246,7 @@ RACE = Race("reference", 4.0, lambda draw, answer: (answer,), group="large")
         (None, Result(None)),
         ("only twice as fast", Result("only twice as fast")),
         (Stopped("timed_out", "no end"), Result("in the race: no end", "timed_out")),
-        (rounds.NotJudged("one(3) gave 9"), Result("in the race, one(3) gave 9")),
+        (rounds.NotJudged("one(3) gave 9"), Result("in the race, one(3) gave 9", wrong=True)),
         (RuntimeError("no reference"), "the race failed: RuntimeError: no reference"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from grader.lab.spec import Case, Exercise, Lab, Marking, Race
 from grader.marking.questions import Answer, Stopped
 from grader.marking.result_types import Integer
-from grader.marking.speed_test import race
+from grader.marking.speed_test import WrongInRace, race
 from grader.sandbox import Sandbox
 from tests.helpers.sandboxes import need_sandboxes
 
@@ -43,7 +43,11 @@ def ran(monkeypatch, mine, reference, answer=lambda n: n, wanted=lambda n: n, by
     exercise = Marking(Exercise("fast", list, **(stated or {"expected": wanted})), Integer(), race=ratio, seconds=5.0)
     Racing.sides, Racing.made = {"mine": (list(mine), answer), "reference": (list(reference), wanted)}, []
     monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", Racing)
-    return race(Lab("lab", (), files=("board",)), ["mine"], exercise, Case((0,)), None, np.random.default_rng(0), by)
+    lab, draw = Lab("lab", (), files=("board",)), np.random.default_rng(0)
+    try:
+        return race(lab, ["mine"], exercise, Case((0,)), None, draw, by)
+    except WrongInRace as wrong:
+        return f"wrong: {wrong}"
 
 
 def test_each_sides_quickest_lap_counts_and_there_is_a_second_try(monkeypatch):
@@ -56,7 +60,7 @@ def test_each_sides_quickest_lap_counts_and_there_is_a_second_try(monkeypatch):
     assert {seconds for *_, seconds in Racing.made} == {2 * 5.0}, "as long as the questions of a race may take"
 
 
-@pytest.mark.parametrize(("off", "told"), [(1e-8, None), (1e-3, "in the race, fast(0) is wrong: expected 0.3")])
+@pytest.mark.parametrize(("off", "told"), [(1e-8, None), (1e-3, "wrong: in the race, fast(0) is wrong: expected 0.3")])
 def test_a_race_is_lost_by_an_answer_a_thousandth_off(monkeypatch, off, told):
     def third(n):
         return n + 1 / 3
@@ -73,11 +77,12 @@ def test_what_is_no_value_or_has_a_judge_is_judged(monkeypatch):
     def lost(answer, **stated):
         return ran(monkeypatch, [0.1] * 4, [1] * 6, answer, by=Judge(), **stated)
 
-    assert lost(lambda n: Answer("raised", text="KeyError")) == "in the race, raised KeyError"
+    assert lost(lambda n: Answer("raised", text="KeyError")) == "wrong: in the race, raised KeyError"
     for stated in ({"judge": lambda case, got: None}, {"accepts": lambda got, n: True}):
         assert lost(lambda n: 7, **stated) is None
-        assert lost(lambda n: 8, **stated).startswith("in the race, value")
-    assert lost(lambda n: n + 1) == "in the race, fast(0) is wrong: expected 0"
+        assert lost(lambda n: 8, **stated).startswith("wrong: in the race, value")
+    assert lost(lambda n: n if n == 0 else -1).startswith("wrong: in the race, fast(1) is wrong"), "in a later lap"
+    assert lost(lambda n: n + 1) == "wrong: in the race, fast(0) is wrong: expected 0"
 
 
 def test_a_reference_that_gives_no_value_or_ends_is_the_labs_mistake(monkeypatch):

@@ -75,6 +75,7 @@ def test_of_two_reasons_of_one_length_that_of_the_smaller_question_is_told():
     [
         ([RIGHT, RIGHT], Result(), "graded", 4, "2 questions, all right."),
         ([RIGHT, RIGHT], Result("only twice as fast"), "graded", 1, "only twice as fast."),
+        ([RIGHT, RIGHT], Result("in the race, wrong", wrong=True), "graded", 0, "in the race, wrong."),
         ([RIGHT, SLOW], None, "graded", 1, "too slow."),
         ([RIGHT, Result("wrong")], None, "graded", 0, "wrong."),
         ([Result("wrong"), RIGHT], None, "graded", 0, "wrong."),

@@ -1,8 +1,11 @@
 """The similarity report: a copy is found under other names and another layout; the task's own likeness is not."""
 
+from types import SimpleNamespace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.reports import similarity
 from grader.reports.similarity import FEWEST, fingerprints, report, similar
 
 OWN = """
@@ -43,6 +46,28 @@ def test_a_copy_with_other_names_and_layout_is_found():
     assert (pair.first, pair.second) == ("ada", "bob")
     assert pair.share > 0.9
     assert "Alike is not copied" in report(found, 3)[0]
+
+
+def test_parentheses_that_change_nothing_hide_no_copy():
+    hidden = OWN.replace("board]", "(board)]").replace("step(frames[-1])", "(step((frames[(-1)])))")
+    hidden = hidden.replace("len(frames) <= generations", "(len((frames))) <= (generations)").replace(
+        "shown =", "(shown) ="
+    )
+    hidden = hidden.replace("generations + 1", "((generations) + (1))").replace(
+        "not shown.any()", "(not (shown.any()))"
+    )
+    (pair,) = similar({"ada": OWN, "bob": hidden}).pairs
+    assert pair.share > 0.9
+
+
+def test_twenty_lines_are_printed_and_a_file_has_them_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(similarity, "lines", lambda *_: [f"line {number}" for number in range(50)])
+    assignment = SimpleNamespace(course=SimpleNamespace(records=tmp_path), lab=SimpleNamespace(name="lab03"))
+    said = similarity.tell(assignment)
+    assert said[:20] == [f"line {number}" for number in range(20)] and len(said) == 21
+    path = tmp_path / "similarity" / "lab03.txt"
+    assert str(path) in said[-1] and "30 more" in said[-1]
+    assert path.read_text().splitlines()[-1] == "line 49"
 
 
 def test_what_the_release_gives_and_what_much_of_the_class_shares_counts_for_nothing():

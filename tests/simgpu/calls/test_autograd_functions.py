@@ -58,8 +58,9 @@ def test_a_hook_gets_its_gradient_on_the_device():
     (x, _) = leaves(GPU)
     y = x * 2
     y.register_hook(lambda gradient: devices.append(gradient.device))
+    y.retain_grad()
     y.sgn().sum().backward()
-    assert devices == [GPU] and x.grad.device == GPU
+    assert devices == [GPU] and x.grad.device == y.grad.device == GPU
 
 
 def test_a_gradient_on_the_cpu_is_refused_in_cudas_words():

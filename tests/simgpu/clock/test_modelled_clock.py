@@ -91,14 +91,6 @@ def test_two_devices_work_at_the_same_time():
     assert timed.seconds == 7.0  # two launches, then the second's five seconds
 
 
-def test_waiting_for_one_device_does_not_wait_for_another():
-    clock = clock_of(2)
-    clock.run(0, Work(flops=1000))
-    clock.run(1, FIVE_SECONDS)
-    clock.synchronize(1)
-    assert clock.host == 7.0
-
-
 @pytest.mark.parametrize(
     ("pinned", "blocking", "host", "done"),
     [(False, True, 22.0, 22.0), (False, False, 22.0, 22.0), (True, True, 12.0, 12.0), (True, False, 2.0, 12.0)],
@@ -110,19 +102,6 @@ def test_only_a_pinned_copy_that_does_not_block_lets_the_host_go_on(pinned, bloc
         assert clock.host == host
         clock.synchronize()
         assert clock.host == done
-
-
-def test_a_copy_and_an_op_of_one_stream_follow_each_other_those_of_two_overlap():
-    clock = clock_of()
-    clock.copy(None, 0, 100, pinned=True, blocking=False)
-    clock.run(0, FIVE_SECONDS)
-    assert on_lane(clock, "gpu:0 compute") == [(12.0, 17.0)]
-
-    clock = clock_of()
-    clock.copy(None, 0, 100, pinned=True, blocking=False)
-    clock.use_stream(clock.new_stream(0))
-    clock.run(0, FIVE_SECONDS)
-    assert on_lane(clock, "gpu:0 compute") == [(3.0, 8.0)]
 
 
 def test_copies_in_opposite_directions_overlap_copies_in_one_take_turns():

@@ -19,21 +19,21 @@ def main(only, peers):
     """Mark every submission of both tables; tell of marks that are undeserved or lost, and of what was touched."""
     if peers:
         _beside_the_peers(only)
-    chosen = [(kind, one) for kind, table in (("attack", ATTACKS), ("honest", HONEST)) for one in table]
-    chosen = [(kind, one) for kind, one in chosen if only in one.name]
+    chosen = [(kind, entry) for kind, table in (("attack", ATTACKS), ("honest", HONEST)) for entry in table]
+    chosen = [(kind, entry) for kind, entry in chosen if only in entry.name]
     if not chosen:
         raise click.UsageError(f"--only {only!r}: no submission has these words in its name.")
     amiss = 0
     for kind, submission in chosen:
         with tempfile.TemporaryDirectory() as folder:
-            found = marked(submission, folder)
-        amiss += bool(found.complaints)
-        score = sum(mark.score for mark in found.marks.exercises)
-        verdict = "AMISS" if found.complaints else "ok"
-        click.echo(f"{verdict:<6}{kind:<8}{found.seconds:6.1f} s {score:5.1f} points  {submission.name}")
-        for one in found.complaints:
-            click.echo(f"        {one}")
-    counts = [sum(kind == one for one, _ in chosen) for kind in ("attack", "honest")]
+            outcome = marked(submission, folder)
+        amiss += bool(outcome.complaints)
+        score = sum(mark.score for mark in outcome.marks.exercises)
+        verdict = "AMISS" if outcome.complaints else "ok"
+        click.echo(f"{verdict:<6}{kind:<8}{outcome.seconds:6.1f} s {score:5.1f} points  {submission.name}")
+        for complaint in outcome.complaints:
+            click.echo(f"        {complaint}")
+    counts = [sum(kind == other for other, _ in chosen) for kind in ("attack", "honest")]
     click.echo(f"{counts[0]} attacks, {counts[1]} honest submissions: {amiss} amiss")
     sys.exit(bool(amiss))
 

@@ -13,7 +13,7 @@ SECRET = b"of the tests that attack marking"
 
 
 @dataclass(frozen=True)
-class Found:
+class Outcome:
     """What one submission gave: `complaints` in words, none when all was right; `marks`, and `seconds` it took."""
 
     name: str
@@ -23,15 +23,15 @@ class Found:
 
 
 def marked(submission, folder, sandbox=Sandbox):
-    """Mark `submission` in real sandboxes, with decoys under `folder`; return what was `Found`."""
+    """Mark `submission` in real sandboxes, with decoys under `folder`; return the `Outcome`."""
     started, lab = time.monotonic(), submission.lab_for()
     with decoys(folder) as host:
         data = submission.bytes(host)
         secret = hashlib.sha256(SECRET + data).digest()
         before = outside()
         marks = mark_submission(lab, data, secret, sandbox)
-        found = [*complaints(host, before), *_of_marks(submission, lab, marks)]
-    return Found(submission.name, tuple(found), marks, time.monotonic() - started)
+        problems = [*complaints(host, before), *_of_marks(submission, lab, marks)]
+    return Outcome(submission.name, tuple(problems), marks, time.monotonic() - started)
 
 
 def _of_marks(submission, lab, marks):
@@ -46,7 +46,7 @@ def _of_marks(submission, lab, marks):
             yield f"{mark.name} is {mark.state}, not {state}: {mark.reason[:300]}"
         if mark.state == "grader_failed":
             yield f"{mark.name}: our side failed: {mark.reason[:300]}"
-        if any(not (one.isprintable() or one == "\n") for one in mark.reason):
+        if any(not (sign.isprintable() or sign == "\n") for sign in mark.reason):
             yield f"{mark.name}: its reason holds what can't be shown: {mark.reason[:100]!r}"
     if "ESCAPED" in marks.log:
         yield f"it got out: {marks.log[marks.log.index('ESCAPED') :][:200]}"

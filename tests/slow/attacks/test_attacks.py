@@ -11,16 +11,16 @@ from tests.slow.attacks.table import marked
 
 need_sandboxes()
 
-LIGHT = [one for one in ATTACKS if not one.slow]
+LIGHT = [attack for attack in ATTACKS if not attack.slow]
 SHORT = LIGHT[::3]
 
 
 def test_there_are_enough_of_them():
     assert len(ATTACKS) >= 40
-    assert len({one.name for one in ATTACKS}) == len(ATTACKS)
+    assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
 
 
-@pytest.mark.parametrize("submission", SHORT, ids=lambda one: one.name)
+@pytest.mark.parametrize("submission", SHORT, ids=lambda attack: attack.name)
 def test_an_attack_gets_what_it_deserves(submission, tmp_path):
-    found = marked(submission, tmp_path)
-    assert not found.complaints, "\n".join([*found.complaints, found.marks.log[-1000:]])
+    outcome = marked(submission, tmp_path)
+    assert not outcome.complaints, "\n".join([*outcome.complaints, outcome.marks.log[-1000:]])

@@ -7,7 +7,7 @@ from tests.slow.attacks.families.catalogue import ATTACKS
 from tests.slow.attacks.peers.compare import CONTROLS, FOR_FILES, FOR_MARKS, PAGE, Row, _deserved, write_page
 from tests.slow.attacks.peers.exercises import EXERCISES, TESTS, assignment, handed_in
 
-NAMES = {one.name for one in ATTACKS}
+NAMES = {attack.name for attack in ATTACKS}
 FAMILIES = (
     "cached replay of the first answer",
     "a lazy tensor subclass",

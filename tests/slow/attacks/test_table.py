@@ -18,14 +18,14 @@ need_sandboxes()
 
 def test_an_undeserved_mark_is_seen(tmp_path):
     solved = attack("does the work")(lambda notebook, host: notebook.solve("film") and None)
-    assert any(one.startswith("UNDESERVED: film got 2") for one in marked(solved, tmp_path).complaints)
+    assert any(line.startswith("UNDESERVED: film got 2") for line in marked(solved, tmp_path).complaints)
 
 
 def test_a_lost_mark_and_another_state_are_seen(tmp_path):
     worse = honest("leaves one out", states={"film": "graded"})(lambda notebook: notebook.drop(_is_film) and None)
-    found = marked(worse, tmp_path).complaints
-    assert any(one.startswith("LOST: film got 0, not 2: missing") for one in found)
-    assert any(one.startswith("film is missing, not graded") for one in found)
+    lines = marked(worse, tmp_path).complaints
+    assert any(line.startswith("LOST: film got 0, not 2: missing") for line in lines)
+    assert any(line.startswith("film is missing, not graded") for line in lines)
 
 
 def test_the_same_attacks_get_out_where_there_is_no_sandbox(tmp_path):
@@ -40,9 +40,9 @@ import socket
 socket.create_connection(("127.0.0.1", {host.port})).close()
 print("ESCAPED: all of it")""")
 
-    found = " ".join(marked(reaching, tmp_path, UnsafeSandbox).complaints)
+    problems = " ".join(marked(reaching, tmp_path, UnsafeSandbox).complaints)
     for words in ("grading/secret (event", "gradebook.db (event", "a caller at", "it got out", "it read a decoy"):
-        assert words in found, found
+        assert words in problems, problems
 
 
 @pytest.mark.parametrize("how", ["open", "stat by a listing", "make", "unlink", "unix socket", "datagram"])
@@ -72,18 +72,18 @@ def test_what_a_sandboxs_user_left_is_noted(tmp_path):
         (host.root / "mine").touch()
         os.chown(host.root / "mine", user, user)
         sleeper = subprocess.Popen(["sleep", "60"], user=user)
-        found = " ".join(complaints(host, before, patience=0))
+        problems = " ".join(complaints(host, before, patience=0))
         sleeper.kill()
         sleeper.wait()
-    assert f"owns {host.root / 'mine'}" in found
-    assert f"left behind: {sleeper.pid}" in found
+    assert f"owns {host.root / 'mine'}" in problems
+    assert f"left behind: {sleeper.pid}" in problems
 
 
 def test_a_knock_at_an_abstract_door_is_noted(tmp_path):
     with decoys(tmp_path) as host:
-        with socket.socket(socket.AF_UNIX) as one:
-            one.connect(host.abstract)
-    assert any("a caller" in one for one in host.seen)
+        with socket.socket(socket.AF_UNIX) as door:
+            door.connect(host.abstract)
+    assert any("a caller" in line for line in host.seen)
 
 
 def _is_film(cell):

@@ -1,7 +1,9 @@
 """`make containers`: builds the three images, runs what compose.yaml starts in them, and says what was seen.
 
-It needs root, buildah, debootstrap and bubblewrap. What it does not do: pull the pinned base (its own is made from the
-same packages), start Docker, give each service a network address of its own, or build with CUDA.
+It types the lines of the page about serving, too, with Podman in Docker's place: an image is built, a container with a
+network of its own and a published port is asked, and stopped. It needs root, buildah, Podman with runc, catatonit and
+iptables, debootstrap and bubblewrap. What it does not do: pull the pinned base (its own is made of the same packages),
+start Docker or compose, give each service of compose.yaml a network address of its own, or build with CUDA.
 """
 
 import os
@@ -17,6 +19,7 @@ from tests.deploy.docker import dockerfile
 from tests.deploy.docker.compose_file import FOLDER, ROOT, compose, plan
 from tests.deploy.docker.room import happened
 from tests.slow.containers.engine import Engine
+from tests.slow.containers.typed import typed
 
 TARGETS = ("worker", "server", "lab")
 CELL = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "operators" / "docker.md").read_text("utf-8"), re.S)[1]
@@ -34,7 +37,8 @@ OLD = {  # what is tried in each image beside the services, and what must be sai
 @click.option("--folder", default=str(ROOT / "build" / "containers"), show_default=True, help="Keeps the images.")
 def main(folder):
     """End with 1 when an image can't be built, a service is not healthy, or a program fails."""
-    missing = [name for name in ("buildah", "debootstrap", "bwrap") if shutil.which(name) is None]
+    needed = ("buildah", "podman", "runc", "iptables", "debootstrap", "bwrap")
+    missing = [name for name in needed if shutil.which(name) is None]
     if missing or os.geteuid() != 0:
         raise click.ClickException(f"needs root, and {', '.join(missing) or 'nothing more'}: apt install buildah …")
     engine = Engine(folder)
@@ -43,6 +47,9 @@ def main(folder):
         _timed(f"the image {target}", engine.build, target)
         click.echo(f"  {engine.size(target)}")
     stages, _ = dockerfile.read((FOLDER / "Dockerfile").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as scratch:
+        about = _timed("the page's lines, typed", typed, engine, Path(scratch))
+    click.echo(f"  a container answers: {about['name']}, versions {about['versions']}")
     well = _timed("the services", _services, engine, stages)
     raise SystemExit(0 if well else 1)
 

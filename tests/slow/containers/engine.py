@@ -17,12 +17,12 @@ class Engine:
     def __init__(self, folder):
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._store = ["--root", str(self.folder / "images"), "--runroot", str(self.folder / "run")]
+        self.store = ["--root", str(self.folder / "images"), "--runroot", str(self.folder / "run")]
 
     def run(self, *arguments, **settings):
         """Run buildah; return what it wrote. Raises CalledProcessError."""
         settings = {"check": True, "stdout": subprocess.PIPE, "text": True} | settings
-        return subprocess.run(["buildah", *self._store, *map(str, arguments)], **settings).stdout
+        return subprocess.run(["buildah", *self.store, *map(str, arguments)], **settings).stdout
 
     def make_base(self):
         """Make the base image, unless it is there: Debian's smallest system, from the mirror that this machine uses."""
@@ -38,13 +38,15 @@ class Engine:
 
     def build(self, target):
         """Build the `target` of the Dockerfile on our base; what pip and apt fetch comes by this machine's settings."""
+        image = ("--target", target, "--tag", f"localhost/course-{target}")
+        file = ("--file", ROOT / "deploy" / "docker" / "Dockerfile", ROOT)
+        self.run("build", *self.building(), *image, *file, stdout=None)
+
+    def building(self):
+        """Return the flags by which a build stands on our base, and fetches as this machine does."""
         given = [part for name, value in self._settings() for part in ("--volume", f"{name}:{value}:ro")]
-        self.run(
-            *("build", "--isolation", "chroot", "--pull-never", "--layers", "--format", "docker"),
-            *("--build-arg", f"BASE={BASE}", *given, "--target", target, "--tag", f"localhost/course-{target}"),
-            *("--file", ROOT / "deploy" / "docker" / "Dockerfile", ROOT),
-            stdout=None,
-        )
+        way = ["--isolation", "chroot", "--pull-never", "--layers", "--format", "docker"]
+        return [*way, "--build-arg", f"BASE={BASE}", *given]
 
     def opened(self, target):
         """Return (a new container of the image, the folder that its file system is mounted at)."""

@@ -5,11 +5,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
 
+from tests.helpers.shells import eventually
 from tests.slow.faults.processes.members import REPOSITORY
 
 pytestmark = [
@@ -29,18 +29,9 @@ def test_a_run_that_is_told_to_end_takes_all_with_it(tmp_path):
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     with run:
-        family = _grown(run.pid, 5)
+        family = eventually(lambda: (below := psutil.Process(run.pid).children(recursive=True))[4:] and below, 100)
         run.send_signal(signal.SIGTERM)
         words, _ = run.communicate(timeout=90)
     assert run.returncode == 128 + signal.SIGTERM and not re.search("^seed.* hang ", words, re.M)
     assert psutil.wait_procs(family, timeout=10)[1] == []
     assert list(tmp_path.iterdir()) == []
-
-
-def _grown(pid, count):
-    """Wait until the process has so many descendants; return them."""
-    deadline = time.monotonic() + 100
-    while len(family := psutil.Process(pid).children(recursive=True)) < count:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return family

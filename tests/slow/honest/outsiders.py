@@ -4,10 +4,8 @@ from tests.helpers.submissions import Submission, honest
 
 #: name -> a cell above everything
 ABOVE = {
-    "a question to the keyboard first": "name = input('Your name: ')\nprint('hi', name)",
     "a drive of Colab's mounted": "from google.colab import drive\ndrive.mount('/content/drive')",
     "warnings that are errors": "import warnings\nwarnings.simplefilter('error')",
-    "a standard output that goes elsewhere": "import io, sys\nsys.stdout = io.StringIO()\nsys.stderr = None",
     "a standard output that is closed": "import sys\nsys.stdout.close()",
     "numpy set to its strictest": "import numpy as np, sys, gc\nnp.seterr(all='raise')\ngc.disable()",
     "a temporary folder to work in": "import os, tempfile\nos.chdir(tempfile.mkdtemp())",
@@ -19,7 +17,6 @@ ABOVE = {
     ),
     "a working directory of their own": "import os\n%cd /content/drive/MyDrive\nos.chdir('/')\n%cd ..",
     "shell lines, magics and help": "%load_ext autoreload\n%autoreload 2\n!ls\n!pip install numpy\n%pip list\nid?",
-    "new words of the language": "match (1, 2):\n    case (x, y):\n        print(f'{x=} {y=}')",
 }
 
 #: name -> a cell below everything
@@ -31,7 +28,6 @@ BELOW = {
     "    print(pool.map(abs, [-1, 2]))",
     "a pool of processes": "from concurrent.futures import ProcessPoolExecutor\nwith ProcessPoolExecutor(2) as pool:\n"
     "    print(list(pool.map(abs, [-1, 2])))",
-    "rich displays": "from IPython.display import HTML, Markdown, display\ndisplay(HTML('<b>done</b>'))\nMarkdown('#')",
     "random numbers, clocks and files of their own": (
         "import json, os, pathlib, random, tempfile, time\nrandom.seed(1); np.random.seed(2)\n"
         "open('notes.txt', 'w').write('x')\n"
@@ -55,11 +51,6 @@ def _below(name, text):
 
 SLOW = ("a film for the browser",)
 WITH_MORE = [*(_above(*one) for one in ABOVE.items()), *(_below(*one) for one in BELOW.items())]
-
-
-@honest("every cell twice")
-def twice(notebook):
-    notebook.json["cells"] = notebook.cells + [dict(cell) for cell in notebook.cells]
 
 
 @honest("arguments with values of their own")

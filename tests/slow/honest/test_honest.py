@@ -8,15 +8,15 @@ from tests.slow.honest.catalogue import HONEST
 
 need_sandboxes()
 
-SHORT = [one for one in HONEST if not one.slow][::4]
+SHORT = [work for work in HONEST if not work.slow][::4]
 
 
 def test_there_is_enough_of_it():
     assert len(HONEST) >= 30
-    assert len({one.name for one in HONEST}) == len(HONEST)
+    assert len({work.name for work in HONEST}) == len(HONEST)
 
 
-@pytest.mark.parametrize("submission", SHORT, ids=lambda one: one.name)
+@pytest.mark.parametrize("submission", SHORT, ids=lambda work: work.name)
 def test_honest_work_loses_nothing(submission, tmp_path):
-    found = marked(submission, tmp_path)
-    assert not found.complaints, "\n".join([*found.complaints, found.marks.log[-1000:]])
+    outcome = marked(submission, tmp_path)
+    assert not outcome.complaints, "\n".join([*outcome.complaints, outcome.marks.log[-1000:]])

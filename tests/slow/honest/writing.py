@@ -16,21 +16,9 @@ def next_generation(board):
     return result"""
 
 
-@honest("the solution as it is")
-def as_it_is(notebook):
-    pass
-
-
 @honest("the solution with its race", races=True, slow=True)
 def with_its_race(notebook):
     pass
-
-
-@honest("warnings on stderr in every call")
-def warnings_everywhere(notebook):
-    notebook.add("import sys, warnings\nwarnings.warn('old')\nprint('careful', file=sys.stderr)")
-    notebook.change("film", ("return", "import warnings; warnings.warn('slow')\n    return"))
-    notebook.at_end("np.array([1.0]) / np.array([0.0])")
 
 
 @honest("prints in every answer")
@@ -150,19 +138,6 @@ def concurrent(notebook):
     notebook.at_end(
         "import subprocess\nsubprocess.run(['true'])\nawait asyncio.sleep(0)\nthreading.Thread(target=print).start()"
     )
-
-
-@honest("a cell of notes that fails")
-def failing_cells(notebook):
-    notebook.add("this is not python", before=notebook.place("film"))
-    notebook.add("1 / 0", before=notebook.place("read_rle"))
-    notebook.at_end("assert film is None, 'a test of mine'")
-
-
-@honest("an early exit at the end")
-def early_exit(notebook):
-    notebook.at_end("import sys\nsys.exit()")
-    notebook.at_end("raise KeyboardInterrupt")
 
 
 @honest("work that is half done", gets={"film": 0.0, "fast_step": 0.0, "rule_step": 0.0})

@@ -1,17 +1,15 @@
 """`make torches`: what is made anew, what is no fault of ours and what is, and the lines at the end."""
 
 import json
-from collections import Counter
 from types import SimpleNamespace
 
 import pytest
-import torch
 from click.testing import CliRunner
 
 import install
 import install_pip
 from tests.slow.torches import __main__ as command
-from tests.slow.torches import environments, runs, without_driver
+from tests.slow.torches import environments, runs
 from tests.slow.torches.environments import NOTE, NotHad, environment, newest
 from tests.slow.torches.runs import Run, counted, lines
 
@@ -50,48 +48,48 @@ def quick(monkeypatch, tmp_path):
     return quick
 
 
-def made_anew(quick):
+def installed_by_another_call(quick):
     quick.did.clear()
     environment("2.11.*", print)
     return quick.did
 
 
 def test_the_first_call_installs_and_the_second_does_nothing(quick, tmp_path):
-    assert made_anew(quick) == quick.whole
-    assert made_anew(quick) == []
+    assert installed_by_another_call(quick) == quick.whole
+    assert installed_by_another_call(quick) == []
     (tmp_path / "pyproject.toml").write_text("# changed")
-    assert made_anew(quick) == quick.whole[1:]  # what is there is added to
-    assert made_anew(quick) == []
+    assert installed_by_another_call(quick) == quick.whole[1:]  # what is there is added to
+    assert installed_by_another_call(quick) == []
 
 
-def test_what_was_cut_off_in_the_middle_is_made_anew(quick):
-    made_anew(quick)
+def test_what_was_cut_off_in_the_middle_is_installed_by_another_call(quick):
+    installed_by_another_call(quick)
     (quick.folder / NOTE).unlink()
-    assert made_anew(quick) == quick.whole
+    assert installed_by_another_call(quick) == quick.whole
     (quick.folder / NOTE).write_text('{"torch": "2.')
-    assert made_anew(quick) == quick.whole
+    assert installed_by_another_call(quick) == quick.whole
     noted = json.loads((quick.folder / NOTE).read_text())
     (quick.folder / NOTE).write_text(json.dumps(noted | {"root": "/elsewhere"}))
-    assert made_anew(quick) == quick.whole
+    assert installed_by_another_call(quick) == quick.whole
 
 
 def test_an_index_or_a_disk_that_refuses_is_no_fault_of_ours_and_our_own_package_is(quick, monkeypatch, tmp_path):
     for problem in (install_pip.NetworkGone("no network"), install_pip.PipFailed("the package index has no torch")):
         quick.fails = {TORCH: problem}
         with pytest.raises(NotHad, match="no network|has no torch"):
-            made_anew(quick)
+            installed_by_another_call(quick)
     for requirement in (PYTEST, str(tmp_path / "simgpu")):
         quick.fails = {requirement: install_pip.NetworkGone("no network")}
         with pytest.raises(NotHad, match="no network"):
-            made_anew(quick)
+            installed_by_another_call(quick)
         quick.fails = {requirement: install_pip.PipFailed("pyproject.toml can't be read")}
         with pytest.raises(install_pip.PipFailed, match="can't be read"):
-            made_anew(quick)
+            installed_by_another_call(quick)
     assert not (quick.folder / NOTE).exists()
     quick.fails = {}
     monkeypatch.setattr(environments.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**10))
     with pytest.raises(NotHad, match="10000 MB of the disk are free, and 15000 MB are wanted"):
-        made_anew(quick)
+        installed_by_another_call(quick)
     assert quick.did == []
 
 
@@ -111,12 +109,6 @@ def test_the_newest_is_the_indexs_within_simgpus_range(monkeypatch):
     offered["torch>=2.11,<2.16"] = "2.15.3"
     messages.clear()
     assert newest(messages.append) == "2.15.3" and "make torches TORCH=2.16.1 tries it" in messages[0]
-
-
-@pytest.mark.parametrize("text", ["newest", "../2.15", "2", "2.15.*; x", ""])
-def test_what_is_no_version_of_torch_is_refused(text):
-    with pytest.raises(ValueError, match=r"no version of torch.*TORCH='2\.15"):
-        environments.folder_of(text)
 
 
 def test_each_package_comes_in_the_range_of_the_course():
@@ -149,21 +141,7 @@ def test_a_run_is_green_only_where_tests_passed_and_nothing_failed(tmp_path, cas
     assert (run.failed, run.passed) == (failed, passed)
     assert not counted(report, status, Run("2.11.*", wrong="the build")).passed or run.passed
     assert counted(report, status, Run("2.11.*", wrong="the build")).failed
-
-
-def test_the_lines_at_the_end_tell_all():
-    notes = ["torch 2.11.0+cu130, build for CUDA 13.0", "before: no device"]
-    run = Run("2.11.*", notes, 7, Counter({"no CUDA device here": 2}), ["tests.a::one"], 61.4, "", "two\nlines")
-    assert lines(run) == [
-        "torch 2.11.0+cu130, build for CUDA 13.0",
-        "  7 passed, 1 failed, 2 skipped in 61 s",
-        "  before: no device",
-        "  skipped, 2: no CUDA device here",
-        "  FAILED tests.a::one",
-        "  WRONG two",
-        "  WRONG lines",
-    ]
-    assert lines(Run("2.15.0", missing="no network")) == ["torch 2.15.0: could not be had. no network"]
+    assert all(f"  skipped, 1: {reason}" in lines(run) for reason in run.skips)
 
 
 @pytest.fixture
@@ -206,7 +184,7 @@ def test_a_torch_that_cannot_be_had_is_said_and_a_test_that_fails_ends_with_1(st
     assert done.exit_code == 0 and "torch (the newest): could not be had. no network" in done.output
     stood_in.passes = False
     done = CliRunner().invoke(command.main, ["--remove"])
-    assert done.exit_code == 1 and "  FAILED tests.a::one" in done.output
+    assert done.exit_code == 1 and "  1 passed, 1 failed, 0 skipped in 0 s\n  FAILED tests.a::one\n" in done.output
 
 
 def test_the_quick_form_begins_none_when_the_time_is_up(stood_in, monkeypatch):
@@ -231,24 +209,3 @@ def test_what_of_ours_cannot_be_installed_ends_with_1(stood_in):
 def test_what_is_run_and_what_is_left_out_is_there():
     assert all((environments.ROOT / name).is_dir() for name in runs.ALL)
     assert all((environments.ROOT / name.removeprefix("--ignore=")).exists() for name in runs.QUICK)
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is here: this is about builds without one")
-def test_what_a_build_answers_is_the_same_before_and_after_and_a_difference_is_seen(monkeypatch, capsys):
-    without_driver.main()
-    assert "after: no device, and " in capsys.readouterr().out
-    words = iter(["RuntimeError: no driver", "RuntimeError: closed"])
-    monkeypatch.setattr(torch.version, "cuda", "13.0")
-    monkeypatch.setattr(without_driver, "build", lambda: "a build for CUDA")
-    monkeypatch.setattr(without_driver, "refused", lambda: next(words))
-    with pytest.raises(AssertionError, match="answers otherwise: RuntimeError: closed"):
-        without_driver.main()
-    monkeypatch.undo()
-    monkeypatch.setattr(without_driver, "gpus_of_torch", lambda: (True, 1))
-    with pytest.raises(AssertionError, match="a GPU is here"):
-        without_driver.main()
-    monkeypatch.undo()
-    real = without_driver.step
-    monkeypatch.setattr(without_driver, "step", lambda device: [entry + (device == "cuda:1") for entry in real(device)])
-    with pytest.raises(AssertionError, match="are not close"):
-        without_driver.main()

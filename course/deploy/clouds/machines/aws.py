@@ -1,6 +1,7 @@
 """A cluster on AWS: EC2 machines of its own, in a security group of its own, marked with its name."""
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -65,8 +66,8 @@ class AwsDeployer(MachineDeployer):
     library, steps = "dask_cloudprovider.aws", _STEPS
     options: ClassVar[type[CloudOptions]] = AwsOptions
 
-    def __init__(self, name: str, workers: int, options: AwsOptions):
-        super().__init__(name, workers, options)
+    def __init__(self, name: str, jobs: Mapping[str, int], options: AwsOptions):
+        super().__init__(name, jobs, options)
         self.region = self.vpc = self.subnet = self.ami = self.group = ""
 
     async def find(self) -> None:
@@ -77,14 +78,15 @@ class AwsDeployer(MachineDeployer):
             self.ami = self.wanted.ami or await _ubuntu(client)
             types = await client.describe_instance_types(InstanceTypes=[self.wanted.machine])
         if types["InstanceTypes"][0].get("GpuInfo"):
-            raise DeployError(f"machine={self.wanted.machine!r}: its GPU would be idle, for no driver is set up there")
+            idle = f"machine={self.wanted.machine!r}: its GPU would be idle, for no driver is set up there"
+            raise DeployError(f"{idle}. Make it by `aws ec2 run-instances`, and deploy('ssh'): docs/deploy.md says how")
 
     def leftover(self) -> dict[str, Any]:
         """Return the region and the mark."""
         return {"name": self.name, "region": self.region}
 
     async def network(self) -> None:
-        """Make a security group that lets this client in to the scheduler, and the group's machines to each other."""
+        """Make a security group that lets this client in, and the group's machines to each other."""
         tags = [{"ResourceType": "security-group", "Tags": [{"Key": MARK, "Value": self.name}]}]
         about = f"The course's cluster {self.name}: one client, and its own machines"
         async with ec2(self.region) as client:
@@ -92,8 +94,8 @@ class AwsDeployer(MachineDeployer):
                 GroupName=self.name, Description=about, VpcId=self.vpc, TagSpecifications=tags
             )
             self.group = group["GroupId"]
-            port = self.wanted.port
-            only = {"IpProtocol": "tcp", "FromPort": port, "ToPort": port, "IpRanges": [{"CidrIp": self.allowed}]}
+            first, last = self.door
+            only = {"IpProtocol": "tcp", "FromPort": first, "ToPort": last, "IpRanges": [{"CidrIp": self.allowed}]}
             each_other = {
                 "IpProtocol": "tcp",
                 "FromPort": 0,

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 import shlex
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -77,8 +78,8 @@ class AzureDeployer(MachineDeployer):
     library, steps = "dask_cloudprovider.azure", _STEPS
     options: ClassVar[type[CloudOptions]] = AzureOptions
 
-    def __init__(self, name: str, workers: int, options: AzureOptions):
-        super().__init__(name, workers, options)
+    def __init__(self, name: str, jobs: Mapping[str, int], options: AzureOptions):
+        super().__init__(name, jobs, options)
         self.subnet = ""
 
     async def find(self) -> None:
@@ -90,13 +91,16 @@ class AzureDeployer(MachineDeployer):
         return {"name": self.name, "subscription": self.wanted.subscription, "group": self.wanted.group}
 
     async def network(self) -> None:
-        """Make a security group that lets this client in to the scheduler; machines of one network reach each other."""
+        """Make a security group that lets this client in; machines of one network reach each other."""
         await in_thread(self._add_group)
 
     def _add_group(self):
         door = {"name": "client", "priority": 100, "direction": "Inbound", "access": "Allow", "protocol": "Tcp"}
         door |= {"source_address_prefix": self.allowed, "source_port_range": "*"}
-        door |= {"destination_address_prefix": "*", "destination_port_range": str(self.wanted.port)}
+        door |= {
+            "destination_address_prefix": "*",
+            "destination_port_range": "-".join(map(str, dict.fromkeys(self.door))),
+        }
         rules = {"location": self.wanted.location, "tags": {MARK: self.name}, "security_rules": [door]}
         with _clients(self.wanted.subscription) as (_, network):
             network.network_security_groups.begin_create_or_update(self.wanted.group, self.name, rules).result()

@@ -8,8 +8,10 @@ from dask_cloudprovider.aws.ec2 import EC2Scheduler, EC2Worker
 from course.deploy.clouds.machines.vm_cluster import MARK, Machine, MachineCluster
 
 
-class Scheduler(Machine, EC2Scheduler):
-    """The scheduler's machine, which the workers reach inside the cloud's network: the group lets nobody else in."""
+class Virtual(Machine):
+    """One machine, which the others reach inside the cloud's network: the group lets nobody else in."""
+
+    instance: Any
 
     async def created(self) -> tuple[str, str | None]:
         """Return the machine's private and, for the client, its public address."""
@@ -18,7 +20,11 @@ class Scheduler(Machine, EC2Scheduler):
         return inner, None if outer == inner else outer
 
 
-class Worker(Machine, EC2Worker):
+class Scheduler(Virtual, EC2Scheduler):
+    """The scheduler's machine."""
+
+
+class Worker(Virtual, EC2Worker):
     """A worker's machine."""
 
 

@@ -1,6 +1,7 @@
 """A cluster on Google Cloud: Compute Engine machines and firewall rules of its own, marked with its name."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -61,8 +62,8 @@ class GcpDeployer(MachineDeployer):
     library, steps = "dask_cloudprovider.gcp", _STEPS
     options: ClassVar[type[CloudOptions]] = GcpOptions
 
-    def __init__(self, name: str, workers: int, options: GcpOptions):
-        super().__init__(name, workers, options)
+    def __init__(self, name: str, jobs: Mapping[str, int], options: GcpOptions):
+        super().__init__(name, jobs, options)
         self.project = ""
 
     async def find(self) -> None:
@@ -78,9 +79,9 @@ class GcpDeployer(MachineDeployer):
         return {"name": self.name, "project": self.project, "zone": self.wanted.zone}
 
     async def network(self) -> None:
-        """Make firewall rules that let this client in to the scheduler, and the cluster's machines to each other."""
+        """Make firewall rules that let this client in, and the cluster's machines to each other."""
         own = [{"IPProtocol": "tcp", "ports": ["0-65535"]}]
-        door = [{"IPProtocol": "tcp", "ports": [str(self.wanted.port)]}]
+        door = [{"IPProtocol": "tcp", "ports": ["-".join(map(str, dict.fromkeys(self.door)))]}]
         await in_thread(
             self._add_rules,
             {"sourceRanges": [self.allowed], "allowed": door},

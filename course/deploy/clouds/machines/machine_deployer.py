@@ -5,16 +5,18 @@ import logging
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from distributed.utils import get_ip
 
 from course.cluster.certificates import new_certificate, security
+from course.cluster.routes import Routes
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CloudOptions
 from course.deploy.clouds.machines.machine_ends_itself import MACHINE_LOOKS_EVERY
 from course.deploy.clouds.machines.machine_options import client_network
+from course.deploy.clouds.named_tasks import WORKER_PORTS
 from course.deploy.launcher import DeployError
 
 #: Seconds for a cloud to end a cluster's machines, disks and networks: a minute, or two for slow shutdowns.
@@ -40,8 +42,12 @@ class MachineDeployer(ABC):
     dashboard_link: str | None = None  # its port is open to nobody
     address = ""
 
-    def __init__(self, name: str, workers: int, options: Any):
-        self.name, self.workers, self.wanted = name, workers, options
+    def __init__(self, name: str, jobs: Mapping[str, int], options: Any):
+        self.name, self.workers, self.wanted = name, sum(jobs.values()), options
+        self.outer: dict[str, str] = {}  # a machine's address in the cloud's network -> the one from outside
+        self.route = Routes(self.outer)
+        #: The first and the last port at which the client reaches machines: without a ps the scheduler's alone.
+        self.door = options.port, options.port + ("ps" in jobs) * WORKER_PORTS
         self.security: Any = security(new_certificate(days=30))
         self.allowed = ""  # the network that may reach the scheduler; after `prepare`
         self._cluster: Any = None
@@ -65,7 +71,7 @@ class MachineDeployer(ABC):
 
     @abstractmethod
     async def network(self) -> None:
-        """Let this client in to the scheduler's port, and the cluster's machines to each other; nobody else."""
+        """Let this client in by `door`, and the cluster's machines to each other; nobody else."""
 
     @abstractmethod
     def make(self) -> Any:
@@ -142,6 +148,9 @@ class MachineDeployer(ABC):
         """Return the error of so many machines that have ended themselves."""
         advice = f"Can they pull the image {self.wanted.image!r}, and is this course in it?"
         return DeployError(f"{count} of the cluster's machines ended before they joined. {advice}")
+
+    async def reach(self, addresses: Iterable[str]) -> None:  # noqa: B027 - none of the clouds has more to do
+        """Open nothing: `door` is open, and `outer` is known since the machines were made."""
 
     async def log(self) -> str:
         """Return what Dask's scheduler and workers logged lately."""

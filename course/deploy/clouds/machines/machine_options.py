@@ -6,6 +6,7 @@ import urllib.request
 from dataclasses import dataclass
 
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CloudOptions, wrong
+from course.deploy.clouds.named_tasks import WORKER_PORTS
 from course.deploy.launcher import DeployError
 
 #: Seconds without work after which a cloud's scheduler ends, by default, and all machines with it.
@@ -19,10 +20,11 @@ class MachineOptions(CloudOptions):
     """The options of every cloud.
 
     `image`: a container image with the course that the machines can pull, "ghcr.io/you/course:1"; `machine`: the
-    type of the scheduler's machine and of each worker's; `disk`: GB of each; `port`: the scheduler's. `client`: the
-    network that may reach the scheduler, "203.0.113.7/32" say; without it, this machine's address as the internet sees
-    it. `private`: use addresses inside the cloud's network, where this process runs in it. `idle`: seconds without work
-    after which the scheduler ends, and every machine with it; `hours`: after so many, they end whatever they do.
+    type of the scheduler's machine and of each task's; `disk`: GB of each; `port`: the scheduler's, and the three after
+    it are the tasks'. `client`: the network that may reach the scheduler, and with a `ps` the tasks, "203.0.113.7/32"
+    say; without it, this machine's address as the internet sees it. `private`: use addresses inside the cloud's
+    network, where this process runs in it. `idle`: seconds without work after which the scheduler ends, and every
+    machine with it; `hours`: after so many, they end whatever they do.
     """
 
     image: str = ""
@@ -38,7 +40,12 @@ class MachineOptions(CloudOptions):
         """Raise ValueError where an option can't be right; see `CloudOptions.check`."""
         self.check_image()
         self.text("machine", r"[A-Za-z][\w.-]+", f"name a type, as in machine={type(self)().machine!r}")
-        for name, low, high in (("disk", 10, 1023), ("port", 1024, 65535), ("idle", 1, 86400), ("hours", 0.02, 168)):
+        for name, low, high in (
+            ("disk", 10, 1023),
+            ("port", 1024, 65535 - WORKER_PORTS),
+            ("idle", 1, 86400),
+            ("hours", 0.02, 168),
+        ):
             value = getattr(self, name)
             type_, word = (int, "whole number") if name in ("disk", "port") else (int | float, "number")
             if isinstance(value, bool) or not isinstance(value, type_) or not low <= value <= high:

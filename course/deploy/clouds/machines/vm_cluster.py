@@ -22,6 +22,7 @@ from course.deploy.clouds.machines.machine_ends_itself import (
     dask_config,
     startup_script,
 )
+from course.deploy.clouds.named_tasks import WORKER_PORTS, TaskNanny
 from course.deploy.launcher import DeployError
 
 #: Seconds for a cloud to make a machine: a few are enough where it has one.
@@ -55,6 +56,9 @@ class Machine:
             self.cluster.problem = self.cluster.problem or error
             raise
         _LOG.info("the machine %s is created", self.name)  # type: ignore[attr-defined]
+        inner, outer = addresses
+        if outer:
+            self.cluster.deployer.outer[inner] = outer
         return addresses
 
     async def created(self) -> tuple[str, str | None]:
@@ -99,7 +103,9 @@ class MachineCluster:
         self._calls: set[asyncio.Future] = set()
         options = deployer.wanted
         settings |= {"n_workers": deployer.workers, "security": deployer.security, "docker_image": options.image}
-        settings["worker_options"] = {"death_timeout": f"{MACHINE_LOST:.0f} s"}
+        ports = f"{options.port + 1}:{options.port + WORKER_PORTS}"
+        settings["worker_class"] = f"{TaskNanny.__module__}.{TaskNanny.__name__}"
+        settings["worker_options"] = {"death_timeout": f"{MACHINE_LOST:.0f} s", "worker_port": ports}
         settings["scheduler_options"] = {"port": options.port}
         with dask.config.set({name: dask.config.get(name, None) for name in _SET}):
             super().__init__(asynchronous=True, **settings)  # type: ignore[call-arg]

@@ -5,11 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.helpers.shells import eventually
 
 pytestmark = pytest.mark.faults
 
@@ -40,14 +41,8 @@ def owner():
         process.communicate(timeout=60)
 
 
-def nothing_left(report):
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        alive = [pid for pid in report["pids"] if psutil.pid_exists(pid)]
-        if not alive and not Path(report["folder"]).exists():
-            return True
-        time.sleep(0.05)
-    return False
+def nothing_is_left_of(report):
+    eventually(lambda: not any(map(psutil.pid_exists, report["pids"])) and not Path(report["folder"]).exists())
 
 
 @pytest.mark.long
@@ -56,7 +51,7 @@ def test_when_the_owner_is_killed_its_tasks_end_even_a_stopped_one(owner):
     assert Path(report["folder"]).exists()
     os.kill(report["pids"][0], signal.SIGSTOP)
     process.kill()
-    assert nothing_left(report)
+    nothing_is_left_of(report)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +65,7 @@ def test_when_the_owner_ends_without_closing_nothing_is_left_and_nothing_is_said
     process, report = owner(then)
     _, complaints = process.communicate(timeout=60)
     assert (process.returncode, complaints.strip().split("\n")[-1]) == (code, last_word)
-    assert nothing_left(report)
+    nothing_is_left_of(report)
 
 
 @pytest.mark.long

@@ -4,9 +4,11 @@ import os
 import sys
 from functools import partial
 
+import dask
 import pytest
 import torch
 
+from course import log_placement
 from course.cluster import local_cluster
 from course.cluster.task.return_values import run_for_home
 
@@ -44,6 +46,57 @@ def test_work_without_a_device_in_its_pin_finds_the_gpus_by_torchs_names(cluster
         return torch.cuda.device_count(), torch.ones(3, device="cuda:1").sum().item(), str((torch.ones(1) + 1).device)
 
     assert cluster.executor.submit(sums).result(timeout=60) == (2, 3.0, "cpu")
+
+
+def logged_here():
+    """What a log that a task's function makes itself names as the product's device."""
+    from course.devices import log_placement
+
+    with log_placement() as log:
+        placed()
+    return [record.device for record in log if record.op == "mm"], log.lines()[0]
+
+
+def test_a_log_inside_a_task_names_the_task_in_every_device(cluster):
+    with cluster.at("/job:local/task:1/gpu:1"):
+        devices, line = cluster.executor.submit(logged_here).result(timeout=60)
+    assert set(devices) == {"/job:local/task:1/gpu:1"}
+    assert line.endswith("/job:local/replica:0/task:1/device:GPU:1 (simulated)")
+
+
+def test_a_log_outside_gathers_the_ops_of_tasks_however_they_are_sent(cluster):
+    a, places = torch.ones(2, 2), ["/job:local/task:0", "/job:local/task:1/gpu:1", "/job:local/task:1"]
+    with log_placement() as log:
+        a + a
+        for place, work in zip(places, [(torch.matmul, a, a), (placed,)], strict=False):
+            with cluster.at(place):
+                cluster.executor.submit(*work).result(timeout=60)
+        with cluster.at(places[2]):
+            cluster.client.submit(torch.matmul, a, a, pure=False).result(timeout=60)
+            described = dask.delayed(torch.matmul)(a, a)
+        described.compute(scheduler=cluster.client)
+        list(cluster.executor.map(torch.neg, [a, a, a]))
+    on_tasks = [(record.op, record.device) for record in log if record.device.startswith("/job:")]
+    assert [record.op for record in log][0] == "add" and log[0].device == "/cpu:0"
+    assert on_tasks[0] == ("mm", "/job:local/task:0/cpu:0")
+    assert ("mm", "/job:local/task:1/gpu:1") in on_tasks and any(record.backward for record in log)
+    assert on_tasks.count(("mm", "/job:local/task:1/cpu:0")) == 2, "client.submit, and delayed"
+    assert sum(op == "neg" for op, _ in on_tasks) == 3
+    assert "mm: (mm): /job:local/replica:0/task:0/device:CPU:0" in log.lines() and log.graph().html
+
+
+def test_a_log_has_the_ops_of_a_function_that_fails_and_none_of_what_is_sent_after_it(cluster):
+    def fails():
+        import torch
+
+        torch.ones(2) / torch.ones(3)
+
+    with log_placement(timed=True) as log, pytest.raises(RuntimeError, match="size of tensor"):
+        cluster.executor.submit(fails).result(timeout=60)
+    assert {record.op for record in log} >= {"ones"} and all(record.seconds_kind == "measured" for record in log)
+    count = len(log)
+    cluster.executor.submit(torch.ones, 2).result(timeout=60)
+    assert len(log) == count
 
 
 def test_every_tasks_devices_are_listed_and_simulated_ones_marked(cluster):

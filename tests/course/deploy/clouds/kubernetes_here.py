@@ -32,6 +32,7 @@ class Kubernetes:
         self.pending: dict | None = None  # the status of every pod, instead of running it
         self.quota: int | None = None  # how many pods there may be
         self.asked: list[str] = []  # "POST daskclusters dryRun", …
+        self.forwarded: list[str] = []  # "pod:port" of each connection
         self.resources: dict[str, dict] = {}
         self.secrets: dict[str, dict] = {}
         self.pods = Pods(folder)
@@ -143,7 +144,7 @@ class Kubernetes:
         answer = web.WebSocketResponse()
         await answer.prepare(request)
         try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self.pods.ports[request.query["ports"]])
+            reader, writer = await asyncio.open_connection(*self._end(request))
         except OSError:  # the pod is ready, and does not listen there yet
             await answer.close()
             return answer
@@ -157,6 +158,13 @@ class Kubernetes:
         writer.close()
         return answer
 
+    def _end(self, request):
+        pod, port = request.match_info["name"], request.query["ports"]
+        self.forwarded.append(f"{pod}:{port}")
+        if pod in self.pods.hosts:
+            return self.pods.hosts[pod], int(port)
+        return "127.0.0.1", self.pods.ports[port]
+
     def _pods(self):
         made = [f"{name}-{role}" for name in self.resources for role in ("scheduler", "worker-0")]
         return (list(self.pods.processes) or made)[: self.quota]
@@ -164,7 +172,12 @@ class Kubernetes:
     def _described(self, name):
         ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": str(self._healthy())}]}
         metadata = {"name": name, "namespace": "physics"}
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": self.pending or ready}
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata,
+            "status": self.pending or ready | {"podIP": self.pods.hosts.get(name, "")},
+        }
 
     def _healthy(self):
         """Whether the scheduler answers where its readiness probe asks."""

@@ -5,18 +5,22 @@ import os
 import socket
 import subprocess
 import sys
+from itertools import count
+
+_NUMBERS = count(1)  # of the pods' own addresses, all of loopback
 
 
 class Pods:
     """The processes of one resource, whose logs and Secrets' files are in `folder`.
 
-    `ports`: a port of the scheduler's, as text -> the one where it is here.
+    `ports`: a port of the scheduler's, as text -> the one where it is here; `hosts`: each worker's own address.
     """
 
     def __init__(self, folder):
         self._folder = folder
         self.processes: dict[str, subprocess.Popen] = {}
         self.ports: dict[str, int] = {}
+        self.hosts: dict[str, str] = {}
 
     def run(self, made, secrets):
         """Start the processes of the resource `made`, as kubelets would; `secrets`: those that there are, by name."""
@@ -30,9 +34,10 @@ class Pods:
             pod = f"{name}-worker-{index}"
             plain = f"tcp://127.0.0.1:{self.ports['8786']}"  # the operator knows of no other
             own = {"DASK_WORKER_NAME": pod, "DASK_SCHEDULER_ADDRESS": plain}
-            self._start(pod, spec["worker"]["spec"], own, secrets, here)
+            self.hosts[pod] = f"127.{os.getpid() % 250 + 1}.{next(_NUMBERS)}.1"
+            self._start(pod, spec["worker"]["spec"], own, secrets, here, "--host", self.hosts[pod])
 
-    def _start(self, pod, spec, more, secrets, here):
+    def _start(self, pod, spec, more, secrets, here, *alone):
         [container] = spec["containers"]
         environment = {one["name"]: one["value"] for one in container["env"]} | more
         folders = {one["mountPath"]: self._mounted(pod, spec, one, secrets) for one in container["volumeMounts"]}
@@ -47,7 +52,11 @@ class Pods:
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.getcwd(), **environment}
         with open(self._folder / pod, "wb") as log:
             self.processes[pod] = subprocess.Popen(
-                [sys.executable, "-m", *command], env=environment, stdout=log, stderr=log, start_new_session=True
+                [sys.executable, "-m", *command, *alone],
+                env=environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def _mounted(self, pod, spec, mount, secrets):

@@ -30,12 +30,6 @@ def test_a_missing_extra_is_told_with_the_line_that_brings_it(kind, monkeypatch)
     assert entries() == []
 
 
-@pytest.mark.parametrize("kind", CLOUDS)
-def test_a_parameter_server_is_refused_with_where_to_have_one(kind):
-    with pytest.raises(ValueError, match=r"it has workers only, .* Train on deploy\('slurm', ps=1, …\)"):
-        deploy(kind, ps=1, worker=2)
-
-
 WRONG = [
     ("kubernetes", {"image": ""}, "image='': name a container image with the course"),
     ("kubernetes", {"image": "Course"}, "image='Course': name a container image"),
@@ -51,9 +45,10 @@ WRONG = [
     ("kubernetes", {"labels": {"-team": "a"}}, "labels={'-team': 'a'}: a label's key"),
     ("kubernetes", {"labels": "team"}, "labels='team': give a dictionary of texts"),
     ("kubernetes", {"idle": 5}, "idle=5: give whole seconds, 60 or more"),
-    ("kubernetes", {"worker": 0}, "worker=0: give a whole number of workers from 1 to 100"),
+    ("kubernetes", {"worker": 0}, "worker=0: give a whole number of tasks from 1 to 100"),
+    ("kubernetes", {"ps": 0}, "ps=0: give a whole number of tasks from 1 to 100"),
     ("kubernetes", {"memry": "2G"}, "Did you mean memory?"),
-    ("gateway", {"worker": True}, "worker=True: give a whole number of workers"),
+    ("gateway", {"worker": True}, "worker=True: give a whole number of tasks"),
     ("gateway", {"address": "gateway.example.org"}, "with its scheme, as in address='https://gateway.example.org'"),
     ("gateway", {"auth": "password"}, "auth='password': give 'basic', 'jupyterhub', 'kerberos'"),
     ("gateway", {"options": "worker_cores=2"}, "options='worker_cores=2': give a dictionary"),
@@ -80,6 +75,13 @@ def test_a_wrong_option_is_told_before_anything_is_asked(kind, options, says):
         deploy(kind, **{**NEEDED[kind], **options})
     assert says in str(caught.value).replace("):", ":") and str(caught.value).startswith(f"deploy('{kind}', ")
     assert entries() == []
+
+
+@pytest.mark.parametrize("kind", ["aws", "gcp", "azure"])
+def test_a_client_gets_in_at_a_parameter_servers_ports_only_where_there_is_one(kind):
+    options = CLOUDS[kind].options(port=9000)
+    doors = [CLOUDS[kind]("course-1", jobs, options).door for jobs in ({"worker": 2}, {"ps": 1, "worker": 1})]
+    assert doors == [(9000, 9000), (9000, 9003)]
 
 
 @pytest.mark.parametrize("kind", ["aws", "gcp", "azure"])

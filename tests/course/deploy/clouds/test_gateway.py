@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from functools import partial
 
 import dask
 import pytest
@@ -17,6 +18,7 @@ from course import estimate_pi, linear_regression, mean, train
 from course.__main__ import main
 from course.deadlines import NOTHING_LEFT
 from course.deploy import deploy
+from course.deploy.clouds import cloud_runtime
 from course.deploy.clouds import gateway as deployer
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import entries
@@ -54,29 +56,35 @@ def test_a_gateways_cluster_says_what_it_is(cluster, gateway):
 
 
 LACKS = {
-    "at": lambda cluster: cluster.at("/job:worker/task:0"),
     "kill": lambda cluster: cluster.kill("/job:worker/task:0"),
     "freeze": lambda cluster: cluster.freeze("/job:worker/task:0"),
     "thaw": lambda cluster: cluster.thaw("/job:worker/task:0"),
     "restart": lambda cluster: cluster.restart(),
-    "lease": lambda cluster: cluster.lease("chief", "/job:worker/task:0"),
-    "devices": lambda cluster: cluster.devices(),
-    "spec": lambda cluster: cluster.spec,
 }
 
 
 @pytest.mark.parametrize("name", LACKS)
 def test_what_a_gateways_cluster_lacks_is_told_in_a_sentence(cluster, name):
-    words = r"deploy\('gateway'\) are reached through .* deploy\('ssh'\) have named tasks"
+    words = r"deploy\('gateway'\) gets a signal from here, .* deploy\('ssh'\) have that"
     with pytest.raises(RuntimeError, match=words):
         LACKS[name](cluster)
 
 
-def test_a_training_on_a_gateways_cluster_is_refused_at_once(cluster):
-    with pytest.raises(ValueError, match=r"a ps task and a worker task are needed. .*deploy\('slurm', ps=1"):
-        train(linear_regression(), cluster, optimizer=torch.optim.Adagrad, total_steps=1)
-    with pytest.raises(RuntimeError, match="whoever runs it can show it"):
-        cluster.log("/job:worker/task:0")
+def test_a_gateways_cluster_trains_where_this_process_is_in_its_network_and_is_refused_where_not(gateway, monkeypatch):
+    where = {"address": gateway.address, "auth": "basic"}
+    with deploy("gateway", ps=1, worker=1, **where) as cluster:
+        result = train(linear_regression(), cluster, optimizer=partial(torch.optim.SGD, lr=0.05), total_steps=30)
+        assert result.version == 30 and not cluster.missing()
+        with pytest.raises(RuntimeError, match="is no host:port; connect through the gateway"):
+            cluster.spec  # noqa: B018
+        with pytest.raises(RuntimeError, match="whoever runs it can show it"):
+            cluster.log("/job:worker/task:0")
+    monkeypatch.setattr(
+        deployer.GatewayDeployer, "route", staticmethod(lambda _: ("127.0.0.1", 9))
+    )  # a network between
+    monkeypatch.setattr(cloud_runtime, "PS_REACHED", 0.5)
+    words = refused(gateway, ps=1)
+    assert "/job:ps/task:0 listens at tls://" in words and "run this inside of that network" in words
 
 
 def refused(gateway, **options):

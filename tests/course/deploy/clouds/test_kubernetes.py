@@ -9,12 +9,15 @@ import socket
 import time
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
+from distributed import get_worker
 from distributed.core import rpc
 
-from course import mean
+from course import linear_regression, mean, train
 from course.cluster.certificates import new_certificate, security
 from course.deploy import deploy
 from course.deploy.clouds import __main__ as ending
@@ -47,8 +50,6 @@ def test_a_cluster_on_a_stand_in_for_kubernetes_works_by_tls_alone_and_leaves_no
         assert [(one.kind, [one.name]) for one in entries()] == [("kubernetes", list(kubernetes.resources))]
         log = cluster.log("/job:worker/task:0")
         assert "Scheduler at:" in log and "-worker-0\n" in log
-        with pytest.raises(RuntimeError, match=r"deploy\('kubernetes'\) are reached through their scheduler alone"):
-            cluster.at("/job:worker/task:0")
         everyone = cluster.client.scheduler_info(n_workers=-1)
         assert all(one.startswith("tls://") for one in (everyone["address"], *everyone["workers"]))
         nobody_else_gets_in(kubernetes)
@@ -57,6 +58,28 @@ def test_a_cluster_on_a_stand_in_for_kubernetes_works_by_tls_alone_and_leaves_no
     cluster.close()
     looks = ["POST daskclusters All", "POST secrets All"]
     assert kubernetes.asked == [*looks, "POST daskclusters", "POST secrets", "DELETE daskclusters"]
+
+
+def test_a_training_on_kubernetes_reaches_its_parameter_servers_through_the_api(kubernetes):
+    options = {"image": IMAGE, "memory": "1Gi", "kubeconfig": kubernetes.kubeconfig}
+    with deploy("kubernetes", ps=1, worker=1, **options) as cluster:
+        assert cluster.tasks == ["/job:ps/task:0", "/job:worker/task:0"] and cluster.missing() == []
+        assert trained(cluster) == 30
+        [host] = {address.partition(":")[0] for address in cluster.spec.as_dict()["ps"]}
+        [pod] = [pod for pod, own in kubernetes.pods.hosts.items() if own == host]
+        assert {f"{pod}:8788", f"{pod}:8789"} <= set(kubernetes.forwarded)  # the task, and the parameter server in it
+        with cluster.at("/job:worker/task:0"):
+            assert cluster.executor.submit(host_of_task).result(60) in set(kubernetes.pods.hosts.values()) - {host}
+        with pytest.raises(RuntimeError, match=r"no process of deploy\('kubernetes'\) gets a signal from here"):
+            cluster.kill("/job:ps/task:0")
+
+
+def trained(cluster):
+    return train(linear_regression(), cluster, optimizer=partial(torch.optim.SGD, lr=0.05), total_steps=30).version
+
+
+def host_of_task():
+    return get_worker().address.split("://")[1].partition(":")[0]
 
 
 def nobody_else_gets_in(kubernetes):

@@ -51,7 +51,8 @@ def test_what_is_sent_says_what_the_options_say():
     assert made["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "course", **FULL["labels"]}
     environment = {one["name"]: one["value"] for one in worker["env"]}
     assert environment == {"OMP_NUM_THREADS": "2", "HOME": "/tmp", "DATA": "/data"}
-    assert worker["command"][-1] == str(8 * 1024**3)
+    words = worker["command"]
+    assert words[words.index("--memory-limit") + 1] == str(8 * 1024**3)
     for pod in pods:
         own = pod["containers"][0]["securityContext"]
         assert pod["securityContext"]["runAsNonRoot"] is True and pod["automountServiceAccountToken"] is False

@@ -55,6 +55,7 @@ class Computer:
         words = ["bwrap", *inside, "--unshare-pid", "--die-with-parent", "bash", f"{here}/script"]
         path = os.pathsep.join([str(commands), "/usr/bin", "/bin"])
         environment = {"PATH": path, "HOME": here, "TMPDIR": here, "PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8"}
+        environment["PYTHONPATH"] = os.getcwd()  # this checkout is what the image has
         self._log = open(self.folder / "log", "wb")
         self._process = subprocess.Popen(
             words, env=environment, stdout=self._log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL

@@ -18,7 +18,8 @@ def same_as_stored(name, script, port):
     """Say whether the script is the one stored as `name`.sh; where there is none, store it, for you to read."""
     plain = re.sub(r"course-[0-9a-f]{8}", "course-NAME", script)
     plain = re.sub(r"worker-[0-9a-f]{8}", "worker-NAME", plain)
-    plain = re.sub(r"(INHERIT_CONFIG=)\S+", r"\1CONFIG", plain).replace(str(port), "PORT")
+    plain = re.sub(r"(INHERIT_CONFIG=)\S+", r"\1CONFIG", plain)
+    plain = plain.replace(f"{port + 1}:{port + 3}", "PORTS").replace(str(port), "PORT")
     file = STORED / f"{name}.sh"
     if not file.exists():
         file.parent.mkdir(exist_ok=True)

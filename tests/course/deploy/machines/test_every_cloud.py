@@ -6,12 +6,14 @@ import re
 import signal
 import threading
 import time
+from functools import partial
 
 import dask
 import pytest
 import requests
+import torch
 
-from course import estimate_pi
+from course import estimate_pi, linear_regression, train
 from course.deploy import deploy
 from course.deploy.clouds.machines import azure, gcp, machine_deployer, machine_options, vm_cluster
 from course.deploy.clouds.machines.machine_options import MACHINES_IDLE
@@ -32,10 +34,14 @@ def started(cloud):
     """(the kind, its stand-in, the scheduler's port) after a cluster that started, computed and was closed."""
     kind, here, options = cloud
     with dask.config.set({"gateway.auth.kwargs": {"password": "hunter2"}}):
-        cluster = deploy(kind, worker=1, disk=20, **options)
+        cluster = deploy(kind, ps=1, worker=1, disk=20, **options)
     with cluster:
         assert estimate_pi(100_000, executor=cluster.executor).inside == estimate_pi(100_000).inside
-        assert cluster.tasks == ["/job:worker/task:0"] and "Registered to" in cluster.log(cluster.tasks[0])
+        assert cluster.tasks == ["/job:ps/task:0", "/job:worker/task:0"]
+        assert "Registered to" in cluster.log(cluster.tasks[0])
+        optimizer = partial(torch.optim.SGD, lr=0.05)
+        assert train(linear_regression(), cluster, optimizer=optimizer, total_steps=30).version == 30
+        assert cluster.route(("127.0.0.2", 1)) == ("127.0.0.1" if kind == "aws" else "127.0.0.2", 1)
     assert here.left() == [] and entries() == []
     return kind, here, options["port"]
 
@@ -60,8 +66,9 @@ def scripts(kind, here):
 def test_a_cluster_starts_computes_pi_asks_for_what_it_should_and_leaves_nothing(started):
     kind, here, port = started
     {"aws": asked_of_ec2, "gcp": asked_of_google, "azure": asked_of_azure}[kind](here, port)
-    first, second = scripts(kind, here)
+    first, second, third = scripts(kind, here)
     assert max(len(first), len(second)) < EC2S_LIMIT
+    assert re.sub("worker-[0-9a-f]{8}", "", second) == re.sub("worker-[0-9a-f]{8}", "", third)
     idle = [config_of(one)["distributed"]["scheduler"]["idle-timeout"] for one in (first, second)]
     assert idle == [f"{MACHINES_IDLE:g} s"] * 2
     same = [same_as_stored(f"{kind}-{job}", one, port) for job, one in (("scheduler", first), ("worker", second))]
@@ -82,10 +89,11 @@ def asked_of_ec2(here, port):
         tags = [value for name, value in machine.items() if name.startswith("TagSpecification")]
         names = [value for value in tags if re.fullmatch(r"course-[0-9a-f]{8}", value)]
         assert tags.count("course-cluster") == len(names) == 2
-    assert len(bodies(here, "RunInstances")) == 2
+    assert len(bodies(here, "RunInstances")) == 3
     [group] = bodies(here, "AuthorizeSecurityGroupIngress")
     rules = {name.removeprefix("IpPermissions."): value for name, value in group.items() if "IpPerm" in name}
-    assert rules["1.IpRanges.1.CidrIp"] == "203.0.113.7/32" and rules["1.FromPort"] == rules["1.ToPort"] == str(port)
+    assert rules["1.IpRanges.1.CidrIp"] == "203.0.113.7/32" and rules["1.FromPort"] == str(port)
+    assert rules["1.ToPort"] == str(port + 3)
     assert rules["2.Groups.1.GroupId"] == group["GroupId"]
     assert not [name for name in rules if name.startswith("3") or "Ipv6" in name or "IpRanges.2" in name]
     assert "0.0.0.0/0" not in rules.values() and "2.IpRanges.1.CidrIp" not in rules
@@ -101,10 +109,10 @@ def asked_of_google(here, port):
         assert (
             "ubuntu-minimal-2404" in disk["initializeParams"]["sourceImage"] and one["labels"]["course-cluster"] == tag
         )
-    assert len(bodies(here, "instances")) == 2
+    assert len(bodies(here, "instances")) == 3
     client, own = bodies(here, "firewalls")
     assert client["sourceRanges"] == ["203.0.113.7/32"] and client["targetTags"] == own["targetTags"] == [tag]
-    assert client["allowed"] == [{"IPProtocol": "tcp", "ports": [str(port)]}]
+    assert client["allowed"] == [{"IPProtocol": "tcp", "ports": [f"{port}-{port + 3}"]}]
     assert own["sourceTags"] == [tag] and "sourceRanges" not in own
 
 
@@ -116,11 +124,11 @@ def asked_of_azure(here, port):
         assert asked["storageProfile"]["osDisk"] == {"createOption": "FromImage", "diskSizeGB": 20}
         assert asked["storageProfile"]["imageReference"]["offer"] == "ubuntu-24_04-lts"
         assert one["identity"] == {"type": "UserAssigned", "userAssignedIdentities": {IDENTITY: {}}}
-    assert len(bodies(here, "virtualMachines")) == 2
+    assert len(bodies(here, "virtualMachines")) == 3
     [group] = bodies(here, "networkSecurityGroups")
     [rule] = group["properties"]["securityRules"]
     door = rule["properties"]
-    assert (door["sourceAddressPrefix"], door["destinationPortRange"]) == ("203.0.113.7/32", str(port))
+    assert (door["sourceAddressPrefix"], door["destinationPortRange"]) == ("203.0.113.7/32", f"{port}-{port + 3}")
     assert (door["direction"], door["access"], door["protocol"]) == ("Inbound", "Allow", "Tcp")
     for kind in ("virtualMachines", "networkInterfaces", "publicIPAddresses", "networkSecurityGroups"):
         assert all(body["tags"] == group["tags"] for body in bodies(here, kind)), kind
@@ -216,7 +224,10 @@ def test_a_machine_of_googles_that_ended_before_anyone_looked_is_noticed_at_once
 SAYS = {
     "aws": [
         ({"machine": "m6i.huge"}, "m6i.huge.*`aws ec2 describe-instance-types` has those of your region"),
-        ({"machine": "g4dn.xlarge"}, "machine='g4dn.xlarge'.*no driver is set up"),
+        (
+            {"machine": "g4dn.xlarge"},
+            "machine='g4dn.xlarge'.*no driver is set up there. Make it by `aws ec2 run-instances`",
+        ),
         ({"region": "eu-centrel-1"}, "no region 'eu-centrel-1'. Did you mean eu-central-1"),
         ({"region": None}, "there is no region. Say region='eu-central-1'"),
         ({"subnet": "subnet-0123"}, "`aws ec2 describe-subnets` names yours"),

@@ -87,7 +87,7 @@ def test_a_chief_of_a_later_term_takes_the_folder_and_the_old_one_sees_it(tmp_pa
 @pytest.mark.parametrize("kind", ["file", "below a file"])
 def test_a_folder_that_cannot_be_is_named(tmp_path, kind):
     (tmp_path / "f").write_text("x")
-    with pytest.raises(ValueError, match="checkpoints can't be written there.*Name a folder"):
+    with pytest.raises(ValueError, match="nothing can be written there.*Name a folder"):
         FolderLock(tmp_path / "f" if kind == "file" else tmp_path / "f" / "g")
 
 

@@ -1,5 +1,6 @@
 """Training over the loss of parameter servers, and from one call to the next: lost is only what came after a save."""
 
+import logging
 import re
 import shutil
 from functools import partial
@@ -11,8 +12,10 @@ from course import local_cluster
 from course.training import (
     Hook,
     NonFiniteError,
+    ParameterServer,
     SaveCheckpoint,
     TrainingError,
+    Validate,
     linear_regression,
     paced,
     train,
@@ -20,12 +23,15 @@ from course.training import (
 )
 from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarning
 from course.training.checkpoint.folder_lock import NAME, FolderLock
+from course.training.driver.in_process import gradient
 from course.training.driver.run import TRIES
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.driver.worker_pool import WorkerPool
-from course.training.records import ShardLost, TrainingSettings
+from course.training.records import ShardLeaves, ShardLost, TrainingSettings
+from course.training.server.store import Pulled
 from tests.helpers.cluster.at_step import At
+from tests.helpers.stores.strict_store import full, strict_store
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 COUNTING = partial(torch.optim.SGD, lr=1.0)
@@ -96,6 +102,30 @@ def test_after_the_loss_of_a_ps_each_update_is_in_the_parameters_once(cluster, t
     assert result.events == Diary.events and result.events[whats.index("restored")].step == result.restored_from
 
 
+@pytest.mark.parametrize("index_of_vectors", [1, 0])
+def test_each_parameter_is_kept_where_the_rule_says_and_the_result_and_the_log_say_so(
+    cluster, caplog, index_of_vectors
+):
+    def place(name, tensor):
+        return index_of_vectors if tensor.dim() == 1 else 1
+
+    with caplog.at_level(logging.INFO, "course.training"):
+        result = train(Count(), cluster, optimizer=COUNTING, total_steps=20, placement=place)
+    tasks = {"of": f"/job:ps/task:{index_of_vectors}", "all": "/job:ps/task:1", "shape": "/job:ps/task:1"}
+    assert result.placement == tasks and result.parameters["all"] == 20 == result.parameters["of"].sum()
+    line = ", ".join(f"{name} in {task}" for name, task in tasks.items())
+    assert any(record.getMessage().endswith(f"the parameters are kept so: {line}") for record in caplog.records)
+
+
+def test_by_default_the_result_says_which_server_keeps_what_and_a_wrong_rule_is_refused_before_anything(cluster):
+    result = train(Count(), cluster, optimizer=COUNTING, total_steps=2)
+    assert result.placement == {"of": "/job:ps/task:1", "all": "/job:ps/task:1", "shape": "/job:ps/task:0"}
+    with pytest.raises(ValueError, match=r"returned 2 for 'of'. Return the index of one of 2 ps tasks, 0 to 1"):
+        train(Count(), cluster, optimizer=COUNTING, placement=lambda name, tensor: 2)
+    with pytest.raises(ValueError, match=r"choose one of by_size, round_robin, or give a rule place\(name, tensor\)"):
+        train(Count(), cluster, optimizer=COUNTING, placement="alphabetical")
+
+
 def test_training_goes_on_from_a_checkpoint_bit_for_bit_on_another_number_of_ps(cluster, tmp_path):
     for total_steps, ps in ((40, 2), (70, 1), (100, 2)):
         pool = WorkerPool(cluster, plan_of(cluster, PROBLEM, MOMENTUM, total_steps, ps, workers=1))
@@ -153,7 +183,7 @@ def test_a_disk_that_fills_up_is_told_and_training_goes_on(cluster, tmp_path, mo
     assert result.parameters["all"] == 50 and [checkpoint.version for checkpoint in Checkpoints(tmp_path).all()] == [0]
 
 
-def test_a_hook_gets_what_it_asked_for_before_each_step_all_of_one_version(cluster):
+def test_a_hook_gets_what_it_asked_for_before_each_step_all_of_that_step(cluster):
     class Asking(Hook):
         seen: list = []
 
@@ -165,7 +195,58 @@ def test_a_hook_gets_what_it_asked_for_before_each_step_all_of_one_version(clust
 
     train(Count(), cluster, optimizer=COUNTING, total_steps=40, hooks=[Asking()])
     assert [step for step, _ in Asking.seen] == list(range(1, 41))
-    assert all(got["all"] == got["of"] == got["at"] >= step for step, got in Asking.seen)
+    assert all(got["all"] == got["of"] == got["at"] == step for step, got in Asking.seen)
+
+
+def replayed(result, seed=0):
+    """Return step -> parameters: the updates of an asynchronous training of PROBLEM made again, one after the other."""
+    store = ParameterServer(PROBLEM.initial(), MOMENTUM)
+    pulled = {0: store.pull()}
+    for step, worker, version in result.history[["step", "worker", "version"]].tolist():
+        before = Pulled(version, {name: value.clone() for name, value in pulled[version].parameters.items()})
+        store.push(gradient(PROBLEM, worker, before, seed).gradients, version)
+        pulled[step] = store.pull()
+    return {step: each.parameters for step, each in pulled.items()}
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+@pytest.mark.parametrize("ps", [1, 2])
+def test_fetches_checkpoints_and_validations_are_of_their_step_however_late_the_hooks_are(cluster, tmp_path, ps):
+    class Late(Hook):
+        """Lets training get far ahead, and fetches every 100th step."""
+
+        def __init__(self):
+            self.fetched = {}
+
+        def before_run(self, session):
+            return {"slope": "slope", "intercept": "intercept"} if (session.step + 1) % 100 == 0 else None
+
+        def after_run(self, session, step):
+            if step.values is not None:
+                self.fetched[step.step] = step.values
+            while step.step == 1 and session.snapshot().version < 350:
+                pass  # the deadline is the test's own
+
+    class Held(type(PROBLEM)):
+        def validate(self, parameters):
+            return {name: value.item() for name, value in parameters.items()}
+
+    late, validated = Late(), Validate(every=100)
+    hooks = [late, SaveCheckpoint(steps=100), validated]
+    held = Held(PROBLEM.x, PROBLEM.y, PROBLEM.slope, PROBLEM.intercept, PROBLEM.batch_size)
+    pool = WorkerPool(cluster, plan_of(cluster, held, MOMENTUM, 500, ps))
+    versions = replayed(train_with(pool, hooks, tmp_path, keep=9))
+    saved, steps = Checkpoints(tmp_path, keep=9), [100, 200, 300, 400, 500]
+    assert list(late.fetched) == [step for step, _ in validated.results] == steps
+    assert [checkpoint.version for checkpoint in saved.all()] == [0, *steps]
+    for step, (_, values) in zip(steps, validated.results, strict=True):
+        assert same(late.fetched[step], versions[step])
+        assert values == held.validate(versions[step])
+    for checkpoint in saved.all():
+        assert same(saved.load(checkpoint.path).parameters, versions[checkpoint.version])
 
 
 def test_a_folder_that_is_removed_in_mid_run_is_told_as_that_and_training_goes_on(cluster, tmp_path):
@@ -227,6 +308,43 @@ def test_incarnations_without_progress_come_to_an_end_with_a_sentence(cluster, t
     with pytest.raises(TrainingError, match=rf"/job:ps/task:0.*{TRIES}th time in a row.*step 5.*{tmp_path.name}"):
         train_with(pool, checkpoint_dir=tmp_path)
     assert pool.count == TRIES + 1
+
+
+def test_a_ps_lost_while_the_store_is_lost_ends_the_training_and_the_same_call_goes_on(cluster):
+    with strict_store() as store:
+
+        def lose():
+            store.refuse = full()
+            raise ShardLost("/job:ps/task:0", "a test took it")
+
+        settings = {"optimizer": COUNTING, "checkpoint_dir": "strict://bucket/run"}
+        hooks = [At(5, lose), SaveCheckpoint(steps=3)]
+        with pytest.raises(
+            TrainingError, match=r"a test took it. The checkpoints can't be read: .*strict://bucket/run"
+        ):
+            train(Count(), cluster, total_steps=FOREVER, hooks=hooks, **settings)
+        store.refuse = None
+        result = train(Count(), cluster, total_steps=20, **settings)
+        assert result.restored_from == 3 and result.parameters["all"] == 20
+
+
+class Leaves(Hook):
+    """Has the store refuse, and a ps hand over what it has, as one does that is told to end."""
+
+    def __init__(self, store):
+        self.store, self.left = store, False
+
+    def after_run(self, session, step):
+        if not self.left:
+            self.store.refuse, self.left = full(), True
+            raise ShardLeaves("/job:ps/task:0", session.snapshot())
+
+
+def test_a_ps_that_hands_over_while_the_store_is_lost_costs_nothing_but_the_saves(cluster):
+    with strict_store() as store, pytest.warns(CheckpointWarning, match="STEP 20 IS NOT SAVED"):
+        settings = {"optimizer": COUNTING, "checkpoint_dir": "strict://bucket/run"}
+        result = train(Count(), cluster, total_steps=20, hooks=[Leaves(store)], **settings)
+    assert result.incarnations == 2 and result.parameters["all"] == 20
 
 
 def test_when_no_checkpoint_can_be_read_training_ends_and_says_so(cluster, tmp_path):

@@ -5,7 +5,9 @@ from functools import partial
 import pytest
 import torch
 
-from course.training import Hook, linear_regression, train_in_turns
+from course.training import Hook, SaveCheckpoint, Step, Validate, WriteSummaries, linear_regression, train_in_turns
+from course.training.hooks.base import Session
+from course.training.hooks.fetches import ask, orders, tell
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 
@@ -47,6 +49,43 @@ def test_a_hook_asks_anew_before_each_step_and_what_it_gets_is_its_own():
     assert seldom.got[1] is not always.got[1]
     seldom.got[1].fill_(9)
     assert always.got[1] != 9
+
+
+def test_a_hook_that_orders_copies_of_some_steps_can_fetch_those_alone():
+    class Seldom(Asking):
+        copies_every = 2
+
+    hook = Seldom("version", every=2)
+    with pytest.raises(ValueError, match=r"Seldom.before_run asks for values of step 1; with copies_every = 2"):
+        turns(hook)
+    hook.before_run = lambda session: "version" if session.step % 2 else None
+    turns(hook)
+    assert hook.got == {1: None, 2: 2, 3: None, 4: 4}
+
+
+def test_copies_are_ordered_for_fetches_checkpoints_validations_and_histograms(tmp_path):
+    class Seldom(Asking):
+        copies_every = 50
+
+    plain, saving = (
+        [Hook(), SaveCheckpoint(seconds=1), WriteSummaries(tmp_path, histograms=None)],
+        SaveCheckpoint(steps=9),
+    )
+    assert orders(plain) == [] and orders([*plain, Asking(None)]) == [(1, False)]
+    assert orders([Seldom("slope"), saving, Validate(9), WriteSummaries(tmp_path)]) == [
+        (9, False),
+        (9, True),
+        (50, False),
+        (1000, False),
+    ]
+
+
+def test_a_step_of_which_no_copy_was_kept_is_told_without_values():
+    session, hook = Session(9, dict, dict, lambda step: None), Asking("slope")
+    session.hooks = (hook,)
+    ask(session)
+    tell(session, Step(1, 0, 0, 1.0, 0.0, 0.0))
+    assert hook.got == {1: None}
 
 
 @pytest.mark.parametrize("fetches", ["slop", ["slope", "slop"], {"a": "slop"}, 3, [3]])

@@ -24,8 +24,9 @@ from course.training import (
     train,
     train_in_turns,
 )
-from course.training.hooks.base import Session, begun, tell
+from course.training.hooks.base import Session, begun
 from course.training.hooks.every import USUAL_SECONDS, with_saving
+from course.training.hooks.fetches import tell
 from course.training.records import Step
 
 LINE = linear_regression()
@@ -226,9 +227,12 @@ def test_validation_comes_every_so_many_updates_and_at_the_end_once(capsys, tota
     assert capsys.readouterr().out.splitlines()[0].startswith("step 10: slope ")
 
 
-def test_a_problem_that_cannot_be_validated_is_named():
+@pytest.mark.parametrize("train", [TURNS, partial(train, LINE, None, optimizer=SGD)])
+def test_a_problem_that_cannot_be_validated_is_refused_before_anything_starts(train, tmp_path):
+    diary = Diary()
     with pytest.raises(ValueError, match="LinearRegression.* has no validate"):
-        TURNS(hooks=[Validate()])
+        train(hooks=[diary, Validate()], checkpoint_dir=tmp_path / "new")
+    assert diary.lines == [] and not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(
@@ -307,8 +311,7 @@ def test_progress_leaves_one_stored_output_that_is_the_same_in_every_run():
     )
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
     NotebookClient(book, timeout=100, kernel_name="python3", resources={"metadata": {"path": os.getcwd()}}).execute()
-    (output,) = book.cells[0].outputs
-    assert output.data == {"text/plain": "300 of 300 updates"}
+    assert [output.data for output in book.cells[0].outputs] == [{}, {"text/plain": "300 of 300 updates"}]
 
 
 # --- over real processes ---------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import torch
 
 from course.training import Validate, linear_regression, train_in_turns
 from course.training.hooks import progress
-from course.training.hooks.progress import SayProgress
+from course.training.hooks.progress import SayParameters, SayProgress
 from course.training.records import Event
 
 TURNS = partial(train_in_turns, linear_regression(), optimizer=partial(torch.optim.SGD, lr=0.02))
@@ -39,6 +39,15 @@ def test_everybody_who_joins_each_look_and_the_end_are_said():
     assert lines[2] == "/job:worker/task:1 has joined: its first gradient is in step 2"
     assert [text.split(",")[0] for text in lines if "validated" in text] == ["step 20: validated", "step 40: validated"]
     assert lines[-1] == "40 of 40 updates"
+
+
+def test_the_parameters_are_said_every_so_many_updates_with_the_version_that_they_are_of():
+    lines = []
+    result = TURNS(total_steps=20, hooks=[SayParameters(lines.append, 10)])
+    slope, intercept = result.parameters["slope"], result.parameters["intercept"]
+    assert [line.split(",")[0] for line in lines] == ["step: 10", "step: 20"]
+    loss = result.history["loss"][-1]
+    assert lines[-1] == f"step: 20, slope: {slope:g}, intercept: {intercept:g}, loss: {loss:g}"
 
 
 def test_lines_come_every_two_seconds_and_after_a_while_more_rarely(clock):

@@ -9,8 +9,9 @@ from functools import partial
 
 import pytest
 import torch
+from tensorboard.compat.proto.graph_pb2 import GraphDef
 
-from course.training import Hook, Validate, WriteSummaries, linear_regression, train_in_turns
+from course.training import Hook, Validate, WriteSummaries, linear_regression, mnist, train_in_turns
 
 LINE = linear_regression()
 SGD = partial(torch.optim.SGD, lr=0.02)
@@ -97,6 +98,40 @@ def test_the_last_validation_is_written_whichever_hook_comes_first(first, tmp_pa
     assert [at for at, _ in results] == [10, 20, 25]
 
 
+@pytest.mark.parametrize(
+    ("problem", "parameters", "operations"),
+    [(LINE, {"slope", "intercept"}, {"mul", "mean"}), (Layers(), {"matrix", "vector", "number", "none"}, {"sum"})]
+    + [(mnist(), {"hidden", "hidden_bias", "output", "output_bias"}, {"addmm", "sigmoid", "cross_entropy_loss"})],
+    ids=["line", "layers", "mnist"],
+)
+def test_the_graph_has_the_parameters_and_the_operations_of_the_loss(problem, parameters, operations, tmp_path, capsys):
+    train_in_turns(problem, optimizer=SGD, total_steps=1, hooks=[WriteSummaries(tmp_path, histograms=None)])
+    nodes = GraphDef.FromString(read(tmp_path).Graph().SerializeToString()).node
+    names = {node.name.rpartition("/")[2] for node in nodes if node.op == "prim::GetAttr"}
+    assert parameters <= names and operations <= {node.op.removeprefix("aten::") for node in nodes}
+    assert sum(node.name.startswith("input/") for node in nodes) == (1 if isinstance(problem, Layers) else 2)
+    arrows = {source for node in nodes for source in node.input if not source.endswith("/self")}
+    assert arrows <= {node.name for node in nodes}
+    assert capsys.readouterr().out == ""
+
+
+class Untraceable(Layers):
+    def batch(self, worker, version, generator):
+        return {"a word": "no tensor"}
+
+    def loss(self, parameters, batch):
+        return sum(value.sum() for value in parameters.values())
+
+
+def test_what_cannot_be_drawn_is_a_text_and_may_be_left_out(tmp_path, capsys):
+    for graph in (True, False):
+        hooks = [WriteSummaries(tmp_path / str(graph), graph=graph)]
+        assert train_in_turns(Untraceable(), optimizer=SGD, total_steps=2, hooks=hooks).version == 2
+        events = read(tmp_path / str(graph))
+        assert not events.Tags()["graph"] and ("graph/text_summary" in events.Tags()["tensors"]) == graph
+    assert "the loss can't be traced: " in texts(read(tmp_path / "True"), "graph")[0] and capsys.readouterr().out == ""
+
+
 def test_settings_and_events_are_texts(tmp_path):
     hooks = [WriteSummaries(tmp_path / "s")]
     train_in_turns(LINE, optimizer=SGD, total_steps=3, hooks=hooks, seed=41, checkpoint_dir=tmp_path / "c")
@@ -171,3 +206,8 @@ def test_a_disk_that_fills_up_is_a_warning_and_training_goes_on(tmp_path, monkey
 def test_tensorboard_is_imported_by_who_writes_summaries_only():
     code = "import sys, course.training; sys.exit('tensorboard' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=100).returncode == 0
+
+
+def test_an_address_in_a_store_is_refused_with_what_to_give_instead():
+    with pytest.raises(ValueError, match="can't. Name a folder here"):
+        WriteSummaries("s3://bucket/summaries")

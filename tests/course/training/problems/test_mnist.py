@@ -18,6 +18,8 @@ from course.__main__ import main
 from course.training import batch_generator, train_in_turns
 from course.training.problems import named as problems
 from course.training.problems.mnist import CLASSIC, TUNED, mnist, scores
+from modelserver.bucket import BucketPath
+from tests.helpers.stores.strict_store import full, strict_store
 
 mnist_module = importlib.import_module("course.training.problems.mnist")  # its name is the function's too
 SETTINGS = {"classic": CLASSIC, "tuned": TUNED}
@@ -248,6 +250,15 @@ def test_the_network_as_a_function_gives_the_scores_that_the_accuracy_is_counted
     assert set(answers(images).argmax(1)) == {3}
 
 
+def test_the_network_as_a_module_gives_those_scores_whole_and_by_its_halves():
+    digits = mnist()
+    images = digits.test_images.float().div(255)
+    module, wanted = digits.module(digits.initial()), digits.network(digits.initial())(images.numpy())
+    assert module.features(images).shape == (1000, 100)
+    for answer in (module(images), module.classify(module.features(images))):
+        numpy.testing.assert_allclose(answer.detach().numpy(), wanted, atol=1e-6)
+
+
 def test_one_of_each_digit_is_a_held_out_image_of_that_digit():
     digits = mnist()
     images, labels = digits.one_of_each()
@@ -256,3 +267,51 @@ def test_one_of_each_digit_is_a_held_out_image_of_that_digit():
     for image, label in zip(images, labels, strict=True):
         (place,) = (held_out == image).all(1).nonzero()[0]
         assert digits.test_labels[place] == label and image.max() <= 1
+
+
+# --- digits of a file ------------------------------------------------------------------------------------------------
+
+
+def saved(file, digits, **other):
+    """Write 20 of each digit into `file`, as `images` and `labels` unless `other` arrays are given."""
+    chosen = torch.cat([(digits.labels == digit).nonzero()[:20, 0] for digit in range(10)])
+    images, labels = digits.images[chosen].reshape(-1, 28, 28).numpy(), digits.labels[chosen].numpy()
+    numpy.savez(file, **{name: {"images": images, "labels": labels}[kind] for name, kind in other.items()})
+    return images, labels
+
+
+def test_digits_of_a_file_are_those_of_the_file(digits, tmp_path):
+    images, _ = saved(tmp_path / "some.npz", digits, images="images", labels="labels")
+    other = mnist(data=tmp_path / "some.npz")
+    assert (len(other.images), len(other.test_images)) == (160, 40) and other.labels.bincount().tolist() == [16] * 10
+    assert sorted(torch.cat([other.images, other.test_images]).tolist()) == sorted(images.reshape(-1, 784).tolist())
+    apart = {"x_train": "images", "y_train": "labels", "x_test": "images", "y_test": "labels"}
+    saved(tmp_path / "keras.npz", digits, **apart)
+    keras = mnist(data=str(tmp_path / "keras.npz"))
+    assert (len(keras.images), len(keras.test_images)) == (200, 200)
+    assert (keras.images.numpy() == images.reshape(-1, 784)).all()
+
+
+def test_digits_at_an_address_train_by_one_command(digits, tmp_path):
+    saved(tmp_path / "some.npz", digits, images="images", labels="labels")
+    with strict_store() as store:
+        BucketPath("strict://bucket/some.npz").upload(tmp_path / "some.npz")
+        assert len(problems.named_problem("mnist", data="strict://bucket/some.npz").make().test_labels) == 40
+        store.refuse = full()
+        with pytest.raises(PermissionError, match="strict://bucket/some.npz"):
+            mnist(data="strict://bucket/some.npz")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x80\x04.", b"no archive", "no names", "floats", "few"])
+def test_what_holds_no_digits_is_refused_by_its_name(content, digits, tmp_path):
+    file = tmp_path / "wrong.npz"
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    else:
+        images, labels = numpy.zeros((30, 784), numpy.uint8), numpy.arange(30) % 10
+        arrays = {"no names": {"pictures": images}, "floats": {"images": images / 255}, "few": {"images": images}}
+        numpy.savez(file, labels=labels, **arrays[content])
+    with pytest.raises(ValueError, match=r"mnist\(data=.*wrong.npz.*Give an .npz file"):
+        mnist(data=file)
+    result = CliRunner().invoke(main, ["train", "--problem", "linear", "--data", str(file)])
+    assert result.exit_code == 2 and "mnist takes other digits" in result.output

@@ -70,8 +70,12 @@ def test_a_mistake_in_the_readers_module_is_told_with_its_line(own):
     assert done.exit_code == 1 and "SyntaxError" in done.output and "line 2" in done.output
 
 
-def test_what_cannot_be_validated_is_refused_before_anything_starts():
-    done = CliRunner().invoke(main, ["train", "--validate"])
+ONE_OF_MANY = ["--ps-hosts", "localhost:7001", "--worker-hosts", "localhost:7002", "--task-index", "0", "--job-name"]
+
+
+@pytest.mark.parametrize("role", [[], [*ONE_OF_MANY, "ps"], [*ONE_OF_MANY, "worker"]])
+def test_what_cannot_be_validated_is_refused_before_anything_starts(role):
+    done = CliRunner().invoke(main, ["train", "--validate", "500", *role])
     assert done.exit_code == 2 and "the problem linear has no validate(parameters)" in done.output
 
 

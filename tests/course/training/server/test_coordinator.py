@@ -1,5 +1,7 @@
 """Shard 0 and a follower without sockets: who may join, when training begins and ends, and what is told of it."""
 
+import threading
+import time
 import weakref
 from functools import partial
 
@@ -9,8 +11,9 @@ import torch
 from course.training import ParameterServer
 from course.training.records import TrainingSettings
 from course.training.server import coordinator as rooms
+from course.training.server import ordered_copies
 from course.training.server.attendance import ALL_WORKERS_JOIN, EACH_WORKER_JOINS, NO_WORKER_LEFT, WORKERS_REJOIN
-from course.training.server.coordinator import Coordinator, state_of
+from course.training.server.coordinator import Coordinator
 from course.training.server.follower import Follower
 from course.training.server.reply_slots import ReplySlot
 from course.training.server.update_log import Entry, PushId
@@ -245,15 +248,94 @@ def test_copies_are_numbered_and_hold_the_state_only_where_it_is_asked_for():
     shard.attach_followers([link])
     join(shard, 0)
     (first, full), (second, bare) = shard.cut(), shard.cut(full=False)
-    assert (first, second) == (1, 2) and [entry.cut for entry in link[-2:]] == [(1, True), (2, False)]
+    assert (first, second) == (1, 2) and [entry.cut for entry in link[-2:]] == [(1, True, 1), (2, False, 1)]
     assert (full.kind, full.incarnation, full.seed) == ("SGD", 3, 8) and list(full.applied) == ["s0"]
-    assert bare.kind == "" and state_of(shard.store, True, 0, 0, {}).applied == {}
+    assert bare.kind == "" and ordered_copies.Copy(1, shard.store, True, [], 0, 0, {}).snapshot().applied == {}
+
+
+@pytest.fixture
+def ahead(monkeypatch):
+    monkeypatch.setattr(ordered_copies, "AHEAD", 5)
+
+
+def pushing(shard, count):
+    """Have a worker push until version `count`, in a thread, which is returned."""
+
+    def work():
+        slot = join(shard, 0)
+        for sequence in range(1, count + 1):
+            push(shard, slot, sequence)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def comes_to(shard, version):
+    deadline = time.monotonic() + 30
+    while shard.store.version < version:
+        assert time.monotonic() < deadline
+    return True
+
+
+@pytest.mark.parametrize("nbytes", [4, ordered_copies.COPIES_NBYTES])
+def test_copies_are_kept_until_hooks_were_told_and_training_waits_for_these(ahead, nbytes):
+    shard = coordinator(limit=30)
+    shard.order_copies([(3, False), (6, True)], nbytes)
+    worker = pushing(shard, 30)
+    # the copy of 3 is five behind, or the second copy is there, and two are the most of such large parameters
+    waits_at = 8 if nbytes == 4 else 6
+    assert comes_to(shard, waits_at)
+    worker.join(0.1)
+    assert worker.is_alive() and shard.store.version == waits_at
+    copy = shard.take_copy(3)
+    first = copy.snapshot()
+    assert (copy.number, first.version, first.parameters["w"].item(), first.kind) == (1, 3, 3.0, "")
+    assert shard.take_copy(3) is None and shard.take_copy(4) is None
+    assert comes_to(shard, 9)
+    shard.poll(0, told=10)
+    assert shard.take_copy(6) is None and comes_to(shard, 15)
+    assert shard.take_copy(12).snapshot().kind == "SGD"
+    shard.order_copies([], 0)  # the driver has gone
+    assert comes_to(shard, 30) and shard.slots.ended["why"] == "steps"
+    worker.join(30)
+
+
+def test_who_waits_for_hooks_hears_of_the_end(ahead):
+    shard = coordinator(limit=30)
+    shard.order_copies([(1, False)], 4)
+    worker = pushing(shard, 30)
+    assert comes_to(shard, 6)
+    shard.end("stopped")
+    worker.join(30)
+    assert not worker.is_alive() and shard.store.version == 6 and shard.take_copy(1).snapshot().version == 1
+
+
+def test_no_copy_is_given_up_by_the_followers_while_the_driver_takes_its_parts():
+    shard = coordinator(limit=30)
+    shard.order_copies([(1, False)], 4)
+    slot = join(shard, 0)
+    for sequence in (1, 2):
+        push(shard, slot, sequence)
+    assert shard.take_copy(2).number == 2 and shard.cut()[0] == 3
+    assert shard._cut(False)[0] == (4, False, 1), "parts 2 and 3 are still with the followers"
+    shard.poll(0, told=2)
+    assert shard._cut(False)[0] == (5, False, 5)
+
+
+def test_a_follower_keeps_its_part_of_each_copy_that_is_still_needed():
+    follower, _ = follower_of()
+    for cut in ((1, False, 1), (2, False, 1), (3, False, 2)):
+        follower.follow(Entry(0, cut=cut))
+    assert [follower.wait_for_cut(number, 0).version for number in (3, 2)] == [0, 0]
+    with pytest.raises(TimeoutError):
+        follower.wait_for_cut(1, 0)
 
 
 def test_a_follower_keeps_the_newest_copy_until_it_is_taken_and_says_when_none_came():
     follower, _ = follower_of(incarnation=2)
-    follower.follow(Entry(0, cut=(1, True)))
-    follower.follow(Entry(0, cut=(2, False)))
+    follower.follow(Entry(0, cut=(1, True, 1)))
+    follower.follow(Entry(0, cut=(2, False, 2)))
     with pytest.raises(TimeoutError, match="cut 1 has not come after 0 s"):
         follower.wait_for_cut(1, 0)
     assert follower.wait_for_cut(2, 0).incarnation == 2

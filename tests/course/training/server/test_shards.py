@@ -3,6 +3,7 @@
 import random
 from collections import deque
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course.training import ParameterServer
+from course.training.driver.shard_client import _placed
 from course.training.driver.training_plan import spread
 from course.training.records import TrainingSettings
 from course.training.server.coordinator import Coordinator
@@ -48,6 +50,26 @@ def test_equal_sizes_keep_their_order():
 def test_another_placement_is_refused():
     with pytest.raises(ValueError, match="alphabetical.*by_size"):
         spread({"a": torch.zeros(1)}, 1, "alphabetical")
+
+
+def test_a_rules_parameters_lie_where_it_says_and_an_index_of_no_shard_is_refused():
+    parameters = {name: torch.zeros(size) for name, size in (("a", 1), ("b", 2), ("c", 3))}
+    assert spread(parameters, 3, lambda name, tensor: 2 if tensor.numel() > 1 else 0) == [["a"], [], ["b", "c"]]
+    for index in (2, -1, True, 0.0, None):
+        with pytest.raises(ValueError, match="'a'. Return the index of one of 2 ps tasks, 0 to 1"):
+            spread(parameters, 2, lambda name, tensor, index=index: index)
+
+
+def test_what_a_rule_gives_to_a_ps_task_that_is_away_the_next_one_keeps():
+    parameters = {name: torch.zeros(1) for name in "abc"}
+    plan = SimpleNamespace(ps=("ps0", "ps1", "ps2"))
+
+    def kept(ps):
+        return _placed(parameters, ps, plan, lambda name, tensor: "abc".index(name))
+
+    assert kept(["ps0", "ps1", "ps2"]) == (("ps0", "ps1", "ps2"), [["a"], ["b"], ["c"]])
+    assert kept(["ps0", "ps2"]) == (("ps0", "ps2"), [["a"], ["b", "c"]])
+    assert kept(["ps0", "ps1"]) == (("ps0", "ps1"), [["a", "c"], ["b"]])
 
 
 # --- shard 0 alone ---------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from tests.slow.attacks.families import (
     cells,
     contests,
     exhausting,
-    files,
     forging,
     other_labs,
     outsiders,
@@ -14,4 +13,4 @@ from tests.slow.attacks.families import (
     reading,
 )
 
-ATTACKS = of_modules(contests, forging, reading, reaching, cells, files, other_labs, outsiders, racing, exhausting)
+ATTACKS = of_modules(contests, forging, reading, reaching, cells, other_labs, outsiders, racing, exhausting)

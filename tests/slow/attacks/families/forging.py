@@ -39,9 +39,6 @@ class Yes(numpy.ndarray):
     def __array_function__(self, *_, **__): return True
 def forged(name, arguments): return numpy.zeros(numpy.shape(arguments[0]), numpy.uint8).view(Yes)""",
     "masked arrays": "import numpy\ndef forged(name, a): return numpy.ma.masked_all(numpy.shape(a[0]), numpy.uint8)",
-    "no numbers": "import numpy\ndef forged(name, a): return numpy.full(numpy.shape(a[0]), numpy.nan)",
-    "an empty array, which broadcasts": "import numpy\ndef forged(name, a): return numpy.zeros((0,), numpy.uint8)",
-    "one cell, which broadcasts": "import numpy\ndef forged(name, a): return numpy.zeros((1, 1), numpy.uint8)",
     "an array of objects that equal everything": """
 import numpy
 class Yes:
@@ -60,7 +57,6 @@ class Pair(tuple):
     def __eq__(self, other): return True
     def __len__(self): return 2
 def forged(name, arguments): return Pair((Number(3), Number(7)))""",
-    "the name of an answer": "def forged(name, arguments): return name",
     "a pickle that runs on its reader's side": """
 import os, pickle
 class Reader:
@@ -124,9 +120,6 @@ def forged(name, arguments): return "passed" """,
 import unittest
 def forged(name, arguments): raise unittest.SkipTest("passed")""",
     "an exit that says all went well": "import sys\ndef forged(name, arguments): sys.exit(0)",
-    "an error called success": """
-class Success(BaseException): pass
-def forged(name, arguments): raise Success("score: 20, state: graded")""",
     "threads and exit hooks": """
 import atexit, os, signal, threading, time
 def press():
@@ -140,7 +133,6 @@ atexit.register(lambda: time.sleep(600))
 atexit.register(os.system, "touch /tmp/sandbox-was-here-by-atexit")
 for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGPIPE"): signal.signal(getattr(signal, name), signal.SIG_IGN)
 def forged(name, arguments): return 1""",
-    "the arguments given back": "def forged(name, arguments): return arguments[0]",
     "the arguments changed so that they are the answer": """
 import numpy
 def forged(name, arguments):
@@ -150,15 +142,9 @@ def forged(name, arguments):
 def forged(name, arguments): raise ValueError("\\x1b[2K\\x1b[1A\\x1b[32mgraded 20/20\\x1b[0m\\u202e\\r" * 3)""",
     "a formula for the teacher's spreadsheet": """
 def forged(name, arguments): raise type("=HYPERLINK(1)", (Exception,), {})('=cmd|" /C calc"!A1')""",
-    "a number of too many digits": "def forged(name, arguments): return (10 ** 5000, 10 ** 5000)",
     "an iterator without an end": """
 import itertools
 def forged(name, arguments): return (0 for _ in itertools.count())""",
-    "a list that holds itself": """
-def forged(name, arguments):
-    made = []
-    made.append(made)
-    return made""",
     "a property that answers anew each time it is looked at": """
 import numpy
 class Shifting:

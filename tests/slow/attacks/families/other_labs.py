@@ -2,6 +2,7 @@
 
 from grader.lab.release import lab_folders
 from tests.helpers.submissions import LABS, Submission, attack
+from tests.labs.jobs import ELSEWHERE, TEARABLE
 
 NAMES = [folder.name for folder in lab_folders(LABS)]
 
@@ -103,40 +104,6 @@ def stopwatch(work, now, wait, repeats):
     )
 
 
-@attack("a number that no float holds", lab="lab02_matmul", states={"take_apart": "graded"})
-def no_float_holds_it(notebook, host):
-    notebook.answer_all("def NAME(*arguments):\n    return 10**310")
-    notebook.answer("take_apart", "def take_apart(events):\n    return {'products': 10**310, 'hidden': 0}")
-
-
-@attack("lists without a bottom, and with no end of items", lab="lab04_mapreduce_mean")
-def without_a_bottom(notebook, host):
-    notebook.answer(
-        "map_and_reduce",
-        """
-def map_and_reduce(*arguments):
-    nested = 10**310
-    for _ in range(900): nested = [nested]
-    return nested""",
-    )
-    notebook.answer("strays", "def strays(record, place):\n    return [[]] * 10_000")
-
-
-@attack("Pi itself, for everything", lab="lab05_distributed_pi")
-def pi_itself(notebook, host):
-    notebook.answer(
-        "count_inside", "def count_inside(stream, first, last):\n    return round((last - first) * math.pi / 4)"
-    )
-    notebook.answer(
-        "pi_on_servers",
-        """
-def pi_on_servers(darts, servers, submit):
-    return round(darts * math.pi / 4), math.pi""",
-    )
-    notebook.answer("pooled_pi", "def pooled_pi(counts):\n    return math.pi, 0.0")
-    notebook.answer("error_of_runs", "def error_of_runs(values):\n    return abs(sum(values) / len(values) - math.pi)")
-
-
 @attack("servers that are asked for nothing, or for all twice", lab="lab05_distributed_pi")
 def asked_twice(notebook, host):
     notebook.answer(
@@ -146,30 +113,6 @@ def pi_on_servers(darts, servers, submit):
     inside = submit(0, 0, darts).result()
     for server in range(servers): submit(server, 0, darts)
     return inside, 4 * inside / darts""",
-    )
-
-
-@attack("a training without its store, and one that floods it", lab="lab06_async_regression", slow=True)
-def without_the_store(notebook, host):
-    notebook.answer(
-        "train_through",
-        f"""
-def train_through(connect, gradient, x, y):
-    import socket, struct
-    port = next(c.cell_contents for c in connect.__init__.__closure__ if isinstance(c.cell_contents, int))
-    pushed = b'{{"do": "push", "gradient": [1e999]}}\\n'
-    for junk in (b"\\xff" * 65536, b'{{"do": "seen"}}\\n', b"[" * 100_000 + b"\\n", pushed):
-        try:
-            with socket.create_connection(("127.0.0.1", port), 1) as one: one.sendall(junk)
-        except OSError: pass
-    for other in ({host.port}, 22, 80, 8888):
-        try:
-            socket.create_connection(("127.0.0.1", other), 0.2)
-            print("ESCAPED: a port of the machine", other)
-        except OSError: pass
-    w = np.zeros(2)
-    for _ in range(len(x)): w = w - 0.1 * gradient(w, x[0], y[0])
-    return w""",
     )
 
 
@@ -245,6 +188,20 @@ def call(request, send, clock, sleep, deadline):
     )
 
 
+@attack("a watcher that leaves a note, and blinds whoever lists the folder in its Python", lab="lab08_serving")
+def blinding(notebook, host):
+    notebook.answer(
+        "newest",
+        """
+from pathlib import Path
+Path.rglob = Path.glob = Path.iterdir = lambda self, *_: iter(())
+def newest(directory, served):
+    with open(os.path.join(directory, "note"), "a") as file: file.write("x")
+    numbers = [int(name) for name in os.listdir(directory) if name.isdigit()]
+    return max(numbers, default=0)""",
+    )
+
+
 @attack("a server that is flooded until it has no more files", lab="lab08_serving", slow=True)
 def flooded(notebook, host):
     notebook.answer(
@@ -262,6 +219,19 @@ def call(request, send, clock, sleep, deadline):
     except OSError: pass
     return send(request, deadline - clock())""",
     )
+
+
+def _job(name, source, points):
+    def build(notebook, host):
+        notebook.answer("job", source)
+
+    gets = {"job": points} if points else {}
+    return Submission(f"a job with {name}", build, lab="lab09_beyond_one_machine", gets=gets, slow=True)
+
+
+#: What can be torn loses 0.3 of the points; what is kept elsewhere loses all.
+JOBS = [_job(name, source, 4.2) for name, source in TEARABLE.items()]
+JOBS += [_job(name, source, 0) for name, source in ELSEWHERE.items()]
 
 
 #: A job that finds the machine's address in a frame above, and asks it alone, with its state in memory.

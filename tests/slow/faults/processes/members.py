@@ -4,14 +4,13 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
-import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from course.cluster import ClusterSpec
 from course.cluster.certificates import write_certificate
+from tests.helpers.shells import Member
 
 REPOSITORY = Path(__file__).parents[4]
 
@@ -19,7 +18,7 @@ REPOSITORY = Path(__file__).parents[4]
 class Members:
     """`ps` parameter servers, `worker` workers and a scheduler, by `python -m course task`; `close` ends them.
 
-    `place`: from a member's name to its host's address and a function that starts a command there, as Popen does.
+    `place`: from a member's name to its host's address and what stands before a command that is to run there.
     """
 
     def __init__(self, ps=2, worker=3, place=None):
@@ -27,8 +26,7 @@ class Members:
         folder = Path(self._folder.name)
         self.certificate, self.file = folder / "cluster.pem", folder / "cluster.toml"
         write_certificate(self.certificate)
-        self._place = place or (lambda name: ("127.0.0.1", subprocess.Popen))
-        self._processes = {}
+        self._place = place or (lambda name: ("127.0.0.1", ()))
         jobs = {"scheduler": 1, "ps": ps, "worker": worker}
         names = {job: [name_of(job, index) for index in range(count)] for job, count in jobs.items()}
         ports = iter(free_ports(1 + ps + worker))
@@ -38,27 +36,13 @@ class Members:
         ]
         self.file.write_text("\n".join(lines) + "\n")
         self.spec = ClusterSpec.read(self.file)
-        self.names = [name for members in names.values() for name in members]
-        for name in self.names:
-            self.start(name)
+        self._members = {name: self._started(name, self.file) for members in names.values() for name in members}
 
-    def start(self, name):
-        """Start the process of a task, or of "scheduler", as at first."""
-        with open(self.log_of(name), "a") as log:  # the process has its own hold of the file
-            self._processes[name] = self._place(name)[1](
-                self.command(name, self.file),
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                cwd=REPOSITORY,
-                start_new_session=True,
-            )
-
-    def command(self, name, spec):
-        """Return the command that starts a member by the spec in the file `spec`."""
+    def _started(self, name, spec):
+        """Start the process of a task, or of "scheduler", by the spec in the file `spec`."""
         job, index = _job_and_index(name)
-        command = [sys.executable, "-m", "course", "task", "--spec", str(spec), "--job", job, "--index", str(index)]
-        return [*command, "--certificate", str(self.certificate), "--patience", "120"]
+        arguments = ["--spec", spec, "--job", job, "--index", index, "--certificate", self.certificate]
+        return Member(*arguments, "--patience", 120, folder=REPOSITORY, prefix=self._place(name)[1])
 
     def intruder(self, name, elsewhere):
         """Start a second process for the task `name`: on its port, or `elsewhere`, on a free one; return it."""
@@ -67,50 +51,31 @@ class Members:
             mine = self.spec.task_address(*_job_and_index(name))
             file = self.file.with_name("other.toml")
             file.write_text(self.file.read_text().replace(f'"{mine}"', f'"127.0.0.1:{free_ports(1)[0]}"'))
-        return subprocess.Popen(
-            self.command(name, file), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=REPOSITORY
-        )
-
-    def log_of(self, name):
-        """Return the file with what the member said."""
-        return Path(self._folder.name) / (name.strip("/").replace("/", "-").replace(":", "-") + ".log")
+        return self._started(name, file)
 
     def pids(self):
         """Return member's name -> process id."""
-        return {name: process.pid for name, process in self._processes.items()}
+        return {name: member.pid for name, member in self._members.items()}
 
     def restart(self, name):
         """Start a member again, once its process has gone; what lives stays."""
-        if self._gone(name, patience=5):
-            self.start(name)
+        with suppress(subprocess.TimeoutExpired):
+            self._members[name].ends(5)
+            self._members[name].close()
+            self._members[name] = self._started(name, self.file)
 
     def mend(self):
         """Let frozen members go on and start those again that have ended."""
-        for process in self._processes.values():
-            if process.poll() is None:
-                os.kill(process.pid, signal.SIGCONT)
-        for name in self.names:
-            if self._processes[name].poll() is not None:
-                self.start(name)
-
-    def _gone(self, name, patience):
-        deadline = time.monotonic() + patience
-        while self._processes[name].poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-        return self._processes[name].poll() is not None
+        for name, member in self._members.items():
+            if member.process.poll() is None:
+                os.kill(member.pid, signal.SIGCONT)
+            else:
+                self.restart(name)
 
     def close(self):
         """End every member, politely first."""
-        for process in self._processes.values():
-            if process.poll() is None:
-                os.kill(process.pid, signal.SIGCONT)
-                process.terminate()
-        for process in self._processes.values():
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait(10)
+        for member in self._members.values():
+            member.close()
         self._folder.cleanup()
 
 

@@ -20,7 +20,7 @@ class HostsScene(DrivenScene):
 
     def _place(self, name):
         host = self._hosts[0 if name == "scheduler" or name.endswith("task:0") else 1]
-        return host.address, lambda command, **settings: host.start(*command, **settings)
+        return host.address, ("ip", "netns", "exec", host.name)
 
     def prepare(self, plan):
         """Start a session, which waits for the members, and wait until it trains."""

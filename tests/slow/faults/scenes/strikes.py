@@ -88,17 +88,18 @@ def intruder(elsewhere):
 
     def strike(stage, session):
         name = stage.victim("worker")
-        process = stage.members.intruder(name, elsewhere)
+        member = stage.members.intruder(name, elsewhere)
 
         def refused():
             try:
-                words, _ = process.communicate(timeout=20)
+                code = member.ends(20)
             except subprocess.TimeoutExpired:
-                process.kill()
-                return [f"a second {name} was not refused: {process.communicate()[0]}"]
-            stage.notes.append(words.strip().split("\n")[-1])
-            clear = process.returncode != 0 and "Traceback" not in words and name in words
-            return [] if clear else [f"a second {name} ended with {process.returncode} and said {words!r}"]
+                return [f"a second {name} was not refused: {member.text}"]
+            finally:
+                member.close()
+            stage.notes.append(member.text.strip().split("\n")[-1])
+            clear = code != 0 and "Traceback" not in member.text and name in member.text
+            return [] if clear else [f"a second {name} ended with {code} and said {member.text!r}"]
 
         stage.checks.append(refused)
 

@@ -33,4 +33,4 @@ timeout 1200 docker pull -q course:1 || exit 1
 
 # The cluster's certificate and its key, as Dask reads them.
 export DASK_INTERNAL_INHERIT_CONFIG=CONFIG
-docker run --rm --net=host -e DASK_INTERNAL_INHERIT_CONFIG --entrypoint python course:1 -m distributed.cli.dask_spec tls://127.0.0.1:PORT --spec '{"cls": "dask.distributed.Nanny", "opts": {"death_timeout": "300 s", "name": "dask-course-NAME-worker-NAME"}}'
+docker run --rm --net=host -e DASK_INTERNAL_INHERIT_CONFIG --entrypoint python course:1 -m distributed.cli.dask_spec tls://127.0.0.1:PORT --spec '{"cls": "course.deploy.clouds.named_tasks.TaskNanny", "opts": {"death_timeout": "300 s", "worker_port": "PORTS", "name": "dask-course-NAME-worker-NAME"}}'

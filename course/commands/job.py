@@ -73,10 +73,10 @@ def _submit(file: Path) -> Path:
     """Check the file, start the process that runs its job, and return the job's folder."""
     with held_back():
         from course.commands.job_file import read_job
-        from course.training.problems.named import named_problem
+        from course.commands.train import check
     described = read_job(file)
     try:
-        named_problem(described.train["problem"], described.train["settings"])
+        check(described.counts["worker"], **described.train)
     except ValueError as error:
         raise ValueError(f"{file}: [train] {str(error).replace('--', '', 1)}") from None
     folder = _jobs() / described.name

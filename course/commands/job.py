@@ -144,6 +144,8 @@ def _stop(folder):
             raise TimeoutError(
                 f"{entry.name}: process {entry.pid} has not ended for {JOB_STOPS:.0f} s; --logs says more"
             )
+        if not (folder / "end").exists():  # it was still starting, and could not say so itself
+            (folder / "end").write_text("stopped", encoding="utf-8")
     say(_status(folder))
 
 

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from course.__main__ import main
-from course.commands.job_file import read_job
+from course.commands.job import _write_entry
+from course.commands.job_file import Job, read_job
 from tests.helpers.shells import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -98,6 +99,14 @@ def test_a_job_that_there_is_not_is_told_with_where_the_jobs_are(asked):
         code, output = asked(*words)
         assert code == 2 and "`python -m course job` lists them" in " ".join(output.split())
     assert asked() == (0, "no job was submitted from here\n")
+
+
+def test_a_job_that_is_stopped_while_it_still_starts_was_stopped_and_not_killed(asked, tmp_path):
+    folder = tmp_path / "state" / "course" / "jobs" / "early"
+    folder.mkdir(parents=True)
+    with subprocess.Popen(["sleep", "60"]) as starting:
+        _write_entry(folder, Job("early", {}, "local", {"ps": 1, "worker": 1}, {}), starting.pid)
+        assert asked("early", "--stop") == (0, "early: stopped\n") == asked("early", "--status")
 
 
 @pytest.mark.long

@@ -40,7 +40,7 @@ def mark(box):
 
 @pytest.fixture
 def hurried(monkeypatch):
-    """A submission's first sandbox has as long as the lab says, so that what hangs ends soon; the others have plenty."""
+    """The first sandbox has as long as the lab says, so that what hangs ends soon; those after it have plenty."""
     factors = chain([1.0], repeat(20.0))
     monkeypatch.setattr("grader.marking.questions.patience", lambda: next(factors))
 

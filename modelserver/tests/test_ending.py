@@ -61,7 +61,7 @@ def test_over_tls_with_a_token_and_what_is_under_way_is_answered_at_the_end(mode
     write_certificate(tmp_path / "s.pem")
     (tmp_path / "token").write_text("a-long-word\n")
     flags = ("--workers", 1, "--tls", tmp_path / "s.pem", "--token-file", tmp_path / "token")
-    flags += ("--device", "/gpu:1", "--simulated-gpus", 2, "--verbose", "--grpc-port", 0)
+    flags += ("--device", "/gpu:1", "--simulated-gpus", 2, "--verbose", "--grpc-port", 0, "--model-seconds", 100)
     with serving(models, *flags) as served:
         url = served.url.replace("http:", "https:")
         with Client(url, deadline=PATIENCE) as stranger, pytest.raises(ServingError, match="CERTIFICATE_VERIFY_FAILED"):

@@ -48,7 +48,7 @@ def test_a_launch_lands_on_the_first_chapter_whose_first_cell_runs_and_a_cluster
         lab.page.locator(".jp-CodeCell .jp-InputArea-editor").nth(number).click()
         lab.page.keyboard.press("Shift+Enter")
         prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
-        lab.until(f"{prompts}.some(e => e.textContent == '[{number + 1}]:')")
+        lab.until(f"{prompts}.some(e => e.textContent == '[{number + 1}]:')", 240)
     said = lab.page.locator(".jp-OutputArea-output pre", has_text="/proxy/").first.inner_text()
     link = re.search(r"^42 (/user/x/proxy/\d+/status)\s*$", said, re.M)[1]
     lab.page.goto(lab.address.partition("/user/")[0] + link, wait_until="load")

@@ -85,7 +85,7 @@ def test_a_chapter_runs_agrees_and_leaves_nothing(name, tmp_path, capsys):
         )
     assert code == 0, (tmp_path / "log").read_text(encoding="utf-8")[-6000:]
     assert 0 < peak <= MEMORY
-    _, alive = psutil.wait_procs(list(processes), timeout=30)
+    _, alive = psutil.wait_procs(list(processes), timeout=60)
     assert not [f"{p.pid} {p.cmdline()}" for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
 
 

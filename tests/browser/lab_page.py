@@ -146,7 +146,7 @@ class LabPage:
             time.sleep(0.1)
         self.page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
 
-    def until(self, javascript, deadline=60):
+    def until(self, javascript, deadline=120):
         """Wait until an expression in JavaScript is true of the page; return its value; looks five times a second.
 
         Playwright's own way is to look at every frame, for which the page is then drawn, without a GPU, at 60 Hz.

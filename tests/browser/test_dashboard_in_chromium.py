@@ -13,7 +13,7 @@ from tests.browser.lab_page import (
     write_notebook,
 )
 
-pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 BEGIN = """
 from functools import partial
 import torch

@@ -21,7 +21,7 @@ from tests.browser.lab_page import (
     write_notebook,
 )
 
-pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 BARE = """
 from course.widgets import SliceMean
 

@@ -12,7 +12,7 @@ from tests.browser.hub import copied, launched, need_proxy
 from tests.browser.lab_page import lab_page, need_chromium, running_chromium, shut_kernels
 
 need_proxy()
-pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 CLUSTER = """from course.cluster import local_cluster
 

@@ -17,7 +17,7 @@ from tests.browser.lab_page import (
 )
 from tests.browser.look.accessibility import findings
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

@@ -79,7 +79,6 @@ def read_until(lines, pattern):
     pytest.fail(f"nothing like {pattern} was printed:\n{said}")
 
 
-@pytest.mark.timeout(200)
 def test_the_printed_line_leads_to_the_lab_and_nothing_else_does(hosts, checkout, tmp_path):
     here, far = hosts
     with sshd_here(far) as sshd:

@@ -85,7 +85,7 @@ def test_work_is_pinned_to_a_task_with_the_prologues_environment(cluster):
         found = [cluster.executor.submit(os.getenv, name) for name in ("FROM_PROLOGUE", "SLURM_JOB_ID")]
     prologue, job = (one.result(60) for one in found)
     assert prologue == "yes" and job.isdigit()
-    assert f"{SECOND} listens at tls://127.0.0.1" in cluster.log(SECOND)
+    eventually(lambda: f"{SECOND} listens at tls://127.0.0.1" in cluster.log(SECOND))
 
 
 def test_jobs_ask_for_what_their_kind_was_given(cluster, slurm):

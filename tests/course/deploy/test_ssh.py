@@ -82,7 +82,8 @@ def test_over_ssh_a_killed_task_is_replaced_and_a_cluster_without_work_closes_it
     start = "\n".join(record.getMessage() for record in caplog.get_records("setup"))
     assert f"{WORKER} is started as a process on {sshd.host}" in start and f"{WORKER} has joined from" in start
     cluster.kill(WORKER)
-    assert pid_of(cluster) != first and cluster.log(WORKER).count(f"{WORKER} listens at") == 2
+    assert pid_of(cluster) != first
+    eventually(lambda: cluster.log(WORKER).count(f"{WORKER} listens at") == 2)
     assert f"{WORKER} is lost (" in caplog.text and f"{WORKER} has joined from" in caplog.text
     assert cluster._runtime._keeper._idle == DEPLOYED_IDLE
     cluster._runtime._keeper._idle = 0.1  # seconds

@@ -36,6 +36,7 @@ FLAGS = [
 #: Said to the console by JupyterLab when a kernel that ends closes its lines, which it has forgotten already; and by
 #: anywidget when a line took longer than 2 s to load, as on a busy machine: it opens all the same.
 OTHERS_OWN = re.compile(r"Comm not found for comm id|\[anywidget\] Failed to initialize model")
+FRONT = ".jp-NotebookPanel:not(.lm-mod-hidden)"  # of several notebooks the one in sight
 QUEUED = "[...document.querySelectorAll('.jp-InputPrompt')].some(e => e.textContent.includes('*'))"
 #: Sees a cell wait, marked [*], also one that waits for less time than there is between two looks.
 WATCHED = f"""() => {{
@@ -136,7 +137,7 @@ class LabPage:
 
     def shows(self, name):
         """Wait until the cells of `notebooks/NAME.ipynb` show and its kernel is idle."""
-        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self.page.wait_for_selector(f"{FRONT} .jp-Notebook .jp-Cell")
         end = time.monotonic() + 90
         # the page's own indicator says "idle" even before there is a kernel
         while not any(
@@ -144,7 +145,7 @@ class LabPage:
         ):
             assert time.monotonic() < end, f"{name}: JupyterLab connected no kernel"
             time.sleep(0.1)
-        self.page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
+        self.page.wait_for_selector(f'{FRONT} .jp-Notebook-ExecutionIndicator[data-status="idle"]')
 
     def until(self, javascript, deadline=120):
         """Wait until an expression in JavaScript is true of the page; return its value; looks five times a second.

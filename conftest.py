@@ -10,7 +10,7 @@ from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 
 from course.lab import can_be_written
-from tests.helpers import ports
+from tests.helpers.cluster import ports
 from tests.helpers.cluster.shared import SharedCluster
 from tests.helpers.lanes import Lanes, longest_first
 from tests.helpers.leaks import check_leaks, leftovers
@@ -121,5 +121,5 @@ def shared_cluster(_shared_cluster, no_leaks):
 
 @pytest.fixture(scope="session")
 def free_ports():
-    """The function `free_ports` of tests/helpers/ports.py."""
+    """The function `free_ports` of tests/helpers/cluster/ports.py."""
     return ports.free_ports

@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.helpers.ports import free_ports
+from tests.helpers.cluster.ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "/user/x/"

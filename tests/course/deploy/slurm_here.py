@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.ports import free_ports
+from tests.helpers.cluster.ports import free_ports
 
 NEEDS = ("munged", "slurmctld", "slurmd", "sbatch")
 PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])

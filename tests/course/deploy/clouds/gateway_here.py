@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.helpers.ports import free_ports
+from tests.helpers.cluster.ports import free_ports
 from tests.helpers.shells import eventually
 
 PASSWORD = "a password of the test's"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from itertools import count
 
-from tests.helpers.ports import free_ports
+from tests.helpers.cluster.ports import free_ports
 
 _NUMBERS = count(1)  # of the pods' own addresses, all of loopback
 

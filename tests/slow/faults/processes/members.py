@@ -9,7 +9,7 @@ from pathlib import Path
 
 from course.cluster import ClusterSpec
 from course.cluster.certificates import write_certificate
-from tests.helpers.ports import free_ports
+from tests.helpers.cluster.ports import free_ports
 from tests.helpers.shells import Member
 
 REPOSITORY = Path(__file__).parents[4]

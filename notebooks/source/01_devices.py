@@ -59,8 +59,8 @@ print(list_devices()[0])
 # %% [markdown]
 # ## Names
 #
-# A name says which *kind* of device and which *one* of its kind, counted from 0. In front of it may stand whose
-# device it is: a task of a job, which chapter 04 starts. TensorFlow and torch spell the same thing differently. How
+# A name says which *kind* of device and which *one* of its kind, counted from 0. The task that has the
+# device may stand in front, as chapter 04 writes it. TensorFlow and torch spell the same thing differently. How
 # many different devices are named here?
 
 # %% tags=["nbval-check-output"]
@@ -627,7 +627,7 @@ with simulated_gpus(1):
 #
 # <details><summary>Hint</summary>
 #
-# Make a tensor where it shall be used. What doesn't change in a loop belongs in front of it. Looking at a loss brings
+# Make a tensor where it is used. What doesn't change in a loop belongs in front of it. Looking at a loss brings
 # it home, and waits for it: look once, at the end.
 #
 # </details>

@@ -110,7 +110,7 @@ from course import list_devices
 list_devices()
 
 # %% [markdown]
-# A container or a hosted notebook may see a large machine and be allowed a small part of it. What counts is the part.
+# A container or a hosted notebook may see a large machine and be allowed a small part of it. The part counts.
 
 # %% tags=["timing"]
 import platform

@@ -96,7 +96,7 @@ gpus = None if torch.cuda.is_available() else simulated_gpus(4)
 list_devices()
 
 # %% [markdown]
-# What is simulated says so, in the list and in every tensor that lies there:
+# A simulated device says so, in the list and in every tensor that lies there:
 
 # %%
 x = torch.ones(2, 3, device="cuda:0")
@@ -448,7 +448,7 @@ print(f"{every_time.seconds / once.seconds:.1f} times as long (modelled)")
 every_time.picture("x moved in every step: the GPU waits for the bus")
 
 # %% [markdown]
-# The `with` has ended, and with it the simulation. What is left of it refuses every use; it never gives numbers:
+# The `with` has ended, and with it the simulation. Its tensors refuse every use; they never give numbers:
 
 # %% tags=["nbval-check-output"]
 try:

@@ -280,7 +280,7 @@ bet_size.reveal(found.with_transfers, why, shows=shown)
 # %% [markdown]
 # The picture has seconds over size, both on a scale of powers of ten; the grey band is what the copies add. The answer
 # is smaller than most people guess. It lies where the curves leave the floor: below it the GPU spends its time on
-# starting the op and the copies, which take 10 µs each however little there is to do. That decides, not the speed.
+# starting the op and the copies, which take 10 µs each however little there is to do. That decides more than speed.
 #
 # An NVIDIA T4, the GPU that free notebook services lend, has an eighth of the H200's float32 speed and a quarter of its
 # bus.
@@ -295,7 +295,7 @@ t4 = load_trace("t4-data-sheet")
 from_n = crossover(recorded + [t4.matmul(n) for n in cpu.sizes()], between_sizes=True)
 least, large = from_n.with_transfers, found.with_transfers
 answer = where[0] if least < large else where[1] if least <= 1.25 * large else where[2]
-why = f"At {least} instead of {large}: its fixed costs are the same, and they are most of the time there."
+why = f"At {least} instead of {large}: its fixed costs are the same, and about half of the time there."
 bet_t4.reveal(answer, why, shows=f"{t4.origin} - {from_n}")
 
 # %% [markdown]
@@ -494,7 +494,7 @@ for threads in (1, 2):
 # ## Bytes a number
 #
 # `float64` holds 8 bytes, `float32` 4, `bfloat16` 2. Fewer bytes move faster, and GPUs have special units for the short
-# ones. What is lost is digits.
+# ones. Digits are lost.
 
 # %% tags=["nbval-check-output"]
 print("float32:", int(torch.tensor(2**24 + 1, dtype=torch.float32)), "for", 2**24 + 1)

@@ -475,8 +475,8 @@ bet_rungs.reveal(ladder.gains[1:], why, shows=ladder)
 # The board is now 8 MB of words, and every generation asks the system for as much new memory, writes it, and reads it
 # back in the next. The processor has a small memory of its own, the cache, some ten times as fast; the words only don't
 # fit. So take a **tile** that does, with 16 more words on every side, and compute 16 generations of it before the next
-# tile. What lies outside the tile is missing, so the outermost ring of it comes out wrong, in each generation one ring
-# more: after 16 the margin is used up, and the middle is right.
+# tile. The cells around the tile are missing, so its outermost ring comes out wrong, in each generation one ring more:
+# after 16 the margin is used up, and the middle is right.
 
 
 # %%

@@ -218,11 +218,11 @@ print(len(numbers), "different processes")
 # %% [markdown]
 # ## Where a call becomes a message
 #
-# `submit(add_number, 2, 300)` looks like a call. But no process can jump into another one's code. What goes to the task is
-# a *message*: which function, its arguments as bytes, and a number by which the answer finds its way back. The task reads
+# `submit(add_number, 2, 300)` looks like a call. But no process can jump into another one's code. A *message* goes to
+# the task: which function, its arguments as bytes, and a number by which the answer finds its way back. The task reads
 # it, makes the call, and sends the result, or the exception, as another message. That is a **remote procedure call**,
-# RPC. TensorFlow's servers spoke gRPC, Dask has a protocol of its own, and chapter 08's server speaks HTTP; each is calls
-# in messages. What is different from a call? Hand over a list, for the function to write in.
+# RPC. TensorFlow's servers spoke gRPC, Dask has a protocol of its own, and chapter 08's server speaks HTTP; each is
+# calls in messages. What is different from a call? Hand over a list, for the function to write in.
 
 
 # %% tags=["nbval-check-output"]
@@ -401,8 +401,8 @@ for parts in (1, 2, 3, 7):
 # ## How fast can it go?
 #
 # A sum does next to nothing with a number: it reads it and adds it. So how fast can a mean be, and right as well? Six
-# ways to the mean of the same sixteen million numbers follow. Beside each stand the bytes that it gets through in a
-# second, and how far it is off.
+# ways to the mean of the same sixteen million numbers follow. Each says how many bytes it gets through in a second, and
+# how far it is off.
 #
 # The lowest rung is a loop in Python, on a part of the numbers.
 
@@ -789,8 +789,8 @@ with by_hand.at("/job:local/task:1"):
     print(by_hand.executor.submit(add_number, 2, 300).result(timeout=20))
 
 # %% [markdown]
-# At the end, `close` lets go of the cluster and leaves its processes running: they aren't yours to end. What ends a
-# process is Ctrl-C in its terminal, or SIGTERM, as here. Each stops cleanly and says so by its exit code, 0.
+# At the end, `close` lets go of the cluster and leaves its processes running: they aren't yours to end. Ctrl-C in its
+# terminal ends a process, or SIGTERM, as here. Each stops cleanly and says so by its exit code, 0.
 
 # %% tags=["nbval-check-output"]
 by_hand.close()

@@ -482,9 +482,9 @@ picture = draw.faults(hit.history, hit.events, "Worker 1 dies and comes back; th
 bet_missing.reveal(1500 - len(hit.history), why, shows=[shown, picture])
 
 # %% [markdown]
-# The cluster replaced the process, and the new one joined the training where it was, by pulling
-# the parameters. It has nothing to catch up with, for a worker keeps nothing between two steps. What went
-# with the old process is the one gradient that it was computing.
+# The cluster replaced the process, and the new one joined the training where it was, by pulling the parameters. It has
+# nothing to catch up with, for a worker keeps nothing between two steps. Only the gradient that the killed
+# process was computing is lost.
 
 # %% [markdown]
 # ## No push twice

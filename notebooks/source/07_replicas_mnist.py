@@ -297,9 +297,9 @@ print(f"after 50 updates at most {apart(one_big_batch(50), short.parameters):.4f
 # ## A worker a GPU
 #
 # So far the workers computed on their CPU. Where a machine has GPUs, each worker should have one to itself, and the
-# parameter server needs none: it keeps numbers in memory and adds. Which GPUs a process sees is decided by the
-# environment variable `CUDA_VISIBLE_DEVICES`, read once, when PyTorch first looks. So it has to be right for each *role*
-# before the role starts. There are two GPUs, a server and two workers.
+# parameter server needs none: it keeps numbers in memory and adds. The environment variable `CUDA_VISIBLE_DEVICES`,
+# read once, when PyTorch first looks, says which GPUs a process sees. So it has to be right for each *role* before the
+# role starts. There are two GPUs, a server and two workers.
 
 # %%
 choices = ["0,1 for all three", "0,1 for the server, 0 and 1 for the workers", "0,1 for the server, 0 for both workers"]

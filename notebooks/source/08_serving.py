@@ -289,9 +289,10 @@ with Client(server.url) as client:
     print("the server says:", client.infer("digits", {"image": sheet.reshape(1, 784)})["scores"].argmax())
 
 # %% [markdown]
-# Draw one yourself: with the mouse, a pen or a finger, or choose a stored digit. After each stroke this notebook's kernel
-# asks the server, as `Client` did above. What you draw is scaled and put in the middle first (*sent*), as the digits of the
-# data set were: the network has never seen one in a corner. While *Run All* goes on, the kernel has no time for you.
+# Draw one yourself: with the mouse, a pen or a finger, or choose a stored digit. After each stroke this notebook's
+# kernel asks the server, as `Client` did above. Your drawing is scaled and put in the middle first (*sent*), as the
+# digits of the data set were: the network has never seen one in a corner. While *Run All* goes on, the kernel has no
+# time for you.
 
 # %%
 DigitPad(server.url, *digits.one_of_each())

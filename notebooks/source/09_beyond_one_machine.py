@@ -104,9 +104,9 @@ table = draw.table(headings, rows, title, title)
 bet_digits.reveal(different, "A dart depends on the seed and its number, not on who throws it.", shows=table)
 
 # %% [markdown]
-# What differs, for certain, is the start: elsewhere each task is a fresh Python that imports torch, and a batch system looks at its
-# queue first. On a busy one you wait for others' jobs, minutes or a day; that is no error, and `deploy` says what it
-# waits for. All three ran on one machine, so no distance is in these seconds yet.
+# Only the start differs for certain: elsewhere each task is a fresh Python that imports torch, and a batch system looks
+# at its queue first. On a busy one you wait for others' jobs, minutes or a day; that is no error, and `deploy` says
+# what it waits for. All three ran on one machine, so no distance is in these seconds yet.
 #
 # ## A line of your own
 #

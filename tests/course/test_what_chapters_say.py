@@ -170,6 +170,8 @@ SAID = {
     ],
     "08_serving": [
         (r"It was: (\S+) ×\. Best alone", numbers(lambda ratio: about(ratio, 0.25, 0.1))),
+        (r"Which search ends lowest\? It was: (\w+)\.", lambda way: way == "tpe"),
+        (r"momentum matters most \(recorded\)\. momentum (\d+)%", numbers(lambda share: share > 50)),
         (r"best alone: loss (\S+)\n.*best: +loss (\S+)", numbers(lambda theirs, own: theirs > 1.5 * own)),
         (r"^ +(\d+) +(\S+) ms +(\S+) ms$", numbers(mean_of_md1), 5),
         (r"counted: (\S+) inside; rate · mean stay: (\S+)$", numbers(about)),

@@ -54,14 +54,14 @@ def _first(cpu, gpu):
 def _first_between(cpu, gpu):
     """Return as `_first`, but from where the lines to it from the size before cross, on logarithmic axes."""
     won, sizes = _first(cpu, gpu), list(cpu)
-    if won in (None, sizes[0]):
+    if won is None or won == sizes[0]:
         return won
     before = sizes[sizes.index(won) - 1]
     if not (cpu[before] and gpu[won]):
         return won  # no logarithm of 0 seconds
     behind, ahead = log(gpu[before] / cpu[before]), log(cpu[won] / gpu[won])
     crossing = exp(log(before) + log(won / before) * behind / (behind + ahead))
-    return min(won, floor(crossing) + 1)
+    return min(won, max(before, floor(crossing)) + 1)
 
 
 def _label(cpu, gpu):

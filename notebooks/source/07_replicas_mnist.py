@@ -104,7 +104,7 @@ for memory, factors in (("pageable", (a, b)), ("pinned", (a.pin_memory(), b.pin_
             replicas.split_matmul(*factors, devices)
         times[memory, len(devices)] = took
 gain, pinned = (round(times[memory, 1].seconds / times[memory, 2].seconds, 2) for memory in ("pageable", "pinned"))
-why = f"The product is a thin bar; b has to be copied twice, by one host. From pinned memory (chapter 02) it is {pinned} ×."
+why = f"The product is a thin bar; one host copies b twice. From pinned memory (chapter 02) nobody waits for it: {pinned} ×."
 shown = "\n".join(f"{memory}, {count} GPU(s): {took}" for (memory, count), took in times.items())
 picture = times["pageable", 2].picture("Two GPUs wait for one host: b has to be copied twice")
 bet_two.reveal(gain, why, shows=[shown, picture])
@@ -813,7 +813,7 @@ check(ensemble)
 # ## Key points
 #
 # - Averaged gradients are one big batch, to rounding; unequal shares need weights. Averaged answers are an ensemble.
-# - Splitting pays where the data stays in place: two GPUs that wait for copies are hardly faster than one, or slower.
+# - Splitting pays where the data stays in place: two GPUs that wait for copies are little faster than one, or slower.
 # - A synchronous server and an all-reduce compute the same; they differ in what moves and who waits.
 # - A ring sends less than twice the gradients per rank, however many ranks there are.
 #   One more rank costs it two messages; it costs a server two vectors through one link.

@@ -317,7 +317,7 @@ def test_two_gpus_beat_one_when_pinned_factors_are_copied_at_once_and_lose_when_
             seconds = []
             for devices in (["/gpu:0"], ["/gpu:0", "/gpu:1"]):
                 with gpus.clock.timed() as took:
-                    replicas.split_matmul(factor, factor, devices)
+                    split_matmul(factor, factor, devices)
                 seconds.append(took.seconds)
             gains.append(seconds[0] / seconds[1])
     assert gains == [pytest.approx(0.77, abs=0.01), pytest.approx(1.09, abs=0.01)]

@@ -79,7 +79,7 @@ def selftest(
     marker = _Marker(lab, sandbox, tell)
     for number in range(IN_A_ROW_SHORT if short else IN_A_ROW):
         problems += marker.mark([_solution(lab, e) for e in lab.exercises], f"{SOLUTION}, time {number + 1}")
-        marker.lab = replace(lab, exercises=[_drawn(e) for e in lab.exercises])
+        marker.lab = replace(lab, exercises=tuple(_drawn(e) for e in lab.exercises))
     marker.lab = lab
     problems += _of_the_checks(lab, tell) if checks else []
     problems += _of_wrong_answers(marker, answers, short)

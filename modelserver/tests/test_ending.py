@@ -56,6 +56,7 @@ def write_certificate(path):
     path.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM) + private)
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_over_tls_with_a_token_and_what_is_under_way_is_answered_at_the_end(models, tmp_path):
     write_certificate(tmp_path / "s.pem")

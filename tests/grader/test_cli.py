@@ -136,6 +136,7 @@ def test_a_place_that_can_not_be_written_costs_only_itself(course, lab):
     assert course.autograded("ada", "small").exists()
 
 
+@pytest.mark.long
 def test_killed_in_the_middle_it_leaves_no_process_and_goes_on(course, lab):
     go_on = course.root / "go on"
     waits = f"import os, time\nwhile not os.path.exists({str(go_on)!r}): time.sleep(0.01)\nwords = 'why'"

@@ -187,6 +187,7 @@ def test_what_is_no_whole_number_is_told_as_what_it_is():
 # ---- the checks ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_counterexample_tells_the_life_the_step_and_what_is_enough(answers, monkeypatch):
     monkeypatch.chdir(LAB)
 

@@ -84,6 +84,7 @@ def test_a_clouds_example_has_options_that_there_are():
     exec(line, {"deploy": check_options})  # raises for an option that there is not, as `deploy` itself does
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_the_commands_start_a_task_that_serves_until_it_is_told_to_stop(tmp_path, free_ports):
     text = next(text for heading, kind, text in BLOCKS if heading and not kind)

@@ -48,6 +48,7 @@ def press(lab, action, task):
     return answers[0]
 
 
+@pytest.mark.long
 def test_an_undisturbed_training_has_three_lanes_and_says_that_nobody_was_hit(lab):
     for _ in range(5):
         if set(lab.result.history["worker"].tolist()) == {0, 1, 2}:

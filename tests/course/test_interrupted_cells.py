@@ -8,7 +8,7 @@ from jupyter_client import KernelManager
 
 from tests.helpers.shells import eventually
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.long
 BEGIN = """
 import os, time
 from functools import partial

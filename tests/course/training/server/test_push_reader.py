@@ -123,10 +123,11 @@ def test_at_the_end_who_waits_is_told_at_once_and_who_computes_when_it_has_pushe
 
 
 def test_a_worker_that_says_nothing_is_told_as_silent_and_one_that_waits_for_its_answer_is_not(monkeypatch):
-    monkeypatch.setattr(module, "WIRE_SILENCE", 0.3)
     monkeypatch.setattr(module, "_LOOK_EVERY", 0.05)
     with Reading(2) as reading:
         reading.ends[0].send_tensors("PUSH", sequence=1)
+        eventually(lambda: reading.pushed)
+        monkeypatch.setattr(module, "WIRE_SILENCE", 0.3)
         error = reading.reads[1].exception(PATIENCE)
         assert isinstance(error, TimeoutError) and str(error) == "nothing heard" and not reading.reads[0].done()
 

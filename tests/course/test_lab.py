@@ -77,7 +77,7 @@ def wait_for(server, deadline=60):
     end = time.monotonic() + deadline
     while time.monotonic() < end:
         try:
-            socket.create_connection(("127.0.0.1", int(server.rpartition(":")[2])), timeout=1).close()
+            socket.create_connection(("127.0.0.1", int(server.rpartition(":")[2])), timeout=60).close()
             return
         except ConnectionRefusedError:
             time.sleep(0.05)

@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 import torch
@@ -142,3 +143,12 @@ def test_what_the_decision_raises_goes_to_the_thread_of_the_push(monkeypatch):
         reading.ends[0].send_tensors("PUSH", sequence=1)
         with pytest.raises(ValueError, match="planted"):
             reading.reads[0].result(PATIENCE)
+
+
+def test_a_connection_that_comes_when_the_reader_has_ended_is_given_back():
+    with Reading(0) as reading:
+        reading.reader.close()
+        eventually(lambda: reading.reader._mine.fileno() == -1)  # its thread has ended
+        mine, theirs = [Channel(end, PATIENCE) for end in socket_pair()]
+        with closing(mine), closing(theirs), pytest.raises(ConnectionError, match="the shard has closed"):
+            reading.reader.read(mine, ReplySlot(0, "s", 1, {}, mine))

@@ -28,11 +28,12 @@ class Wrapped:
 
 
 class Gated(Wrapped):
-    """At its 11th update each trial waits until there is a file `open`."""
+    """At its 11th update each trial waits until there is a file `open`, and leaves a file `waits PID`."""
 
     def before(self, version):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while version == 10 and not (self.folder / "open").exists():
+            (self.folder / f"waits {os.getpid()}").touch()
             assert time.monotonic() < deadline
             time.sleep(0.005)
 

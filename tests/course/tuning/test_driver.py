@@ -44,7 +44,7 @@ def a_shared_cluster_is_whole_and_idle_again(request, no_leaks):
         running = request.node.funcargs.get(name)
         for task in running.tasks if running is not None else []:
             with running.at(task):
-                assert running.executor.submit(abs, -1).result(timeout=30) == 1
+                assert running.executor.submit(abs, -1).result(timeout=60) == 1
 
 
 def alike(result):
@@ -172,19 +172,21 @@ def test_what_a_problems_code_raises_ends_tuning_with_its_place_and_the_trial_st
 
 def test_a_trial_that_says_nothing_for_too_long_ends_tuning_by_name_and_frees_its_task(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr("course.tuning.dispatch.TRIAL_STOPS", 0.3)  # it won't: no need to wait for longer
-    before = {task: _process(cluster, task) for task in cluster.tasks}
     with pytest.raises(TimeoutError, match=r"trial \d, learning_rate=.* said nothing for 1 s on /job:worker/task:\d"):
         quick(Gated(tmp_path), SPACE, cluster, trials=2, timeout=1)
-    assert all(_process(cluster, task) != before[task] for task in cluster.tasks)  # they hung: their processes are new
+    hung = {int(path.name.removeprefix("waits ")) for path in tmp_path.glob("waits *")}
+    assert not hung & {_process(cluster, task) for task in cluster.tasks}  # what hung has a new process
 
 
 def _process(cluster, task):
     with cluster.at(task):
-        return cluster.executor.submit(os.getpid).result(timeout=30)
+        return cluster.executor.submit(os.getpid).result(timeout=60)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to itself")
 def test_an_interrupt_stops_what_runs_at_once_and_the_journal_goes_on_from_there(cluster, tmp_path, monkeypatch):
+    for limit in ("TRIAL_STOPPED", "TRIAL_STOPS"):  # a busy machine's processes are not to be ended either
+        monkeypatch.setattr(f"course.tuning.dispatch.{limit}", 60.0)
     (tmp_path / "open").touch()
     journal, space = tmp_path / "journal", SPACE | {"workers": [1, 2]}
     at_first_report(monkeypatch, lambda: signal.raise_signal(signal.SIGINT))
@@ -210,7 +212,7 @@ def test_a_search_goes_on_from_the_journal_of_a_driver_that_was_killed(cluster, 
     """
     driver = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], cwd=ROOT)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 200
         while not (tmp_path / "journal").exists() or (tmp_path / "journal").read_text().count('"step":10,') < 1:
             assert driver.poll() is None and time.monotonic() < deadline
             time.sleep(0.01)

@@ -189,7 +189,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="kills by SIGKILL, in
 def test_a_writer_killed_at_any_point_of_a_save_leaves_a_good_checkpoint(name, number, tmp_path):
     Checkpoints(tmp_path).save(snapshot(10))
     process = forked(killed_at, tmp_path, name, number)
-    process.join(60)
+    process.join(120)
     assert process.exitcode in (-signal.SIGKILL, 0)
     saved = latest(tmp_path)
     assert saved.version in (10, 20) and is_whole(saved)
@@ -204,7 +204,7 @@ def test_writers_killed_at_random_moments_leave_readable_folders(tmp_path):
     newest, moments = 0, random.Random(5)
     for _ in range(6):
         process = forked(save_for_ever, tmp_path)
-        eventually(lambda newest=newest: any(saved.version > newest for saved in Checkpoints(tmp_path).all()))
+        eventually(lambda newest=newest: any(saved.version > newest for saved in Checkpoints(tmp_path).all()), 120)
         time.sleep(moments.uniform(0, 0.05))
         os.kill(process.pid, signal.SIGKILL)
         process.join(60)

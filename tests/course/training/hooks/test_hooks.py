@@ -3,8 +3,8 @@
 import io
 import os
 import sys
-import time
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -24,6 +24,7 @@ from course.training import (
     train,
     train_in_turns,
 )
+from course.training.hooks import every
 from course.training.hooks.base import Session, begun
 from course.training.hooks.every import USUAL_SECONDS, with_saving
 from course.training.hooks.fetches import tell
@@ -159,7 +160,7 @@ def test_a_resumed_training_saves_at_the_same_steps(tmp_path):
 
 def test_seconds_are_counted_from_the_end_of_the_last_save(monkeypatch, tmp_path):
     clock = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(every, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     hook = SaveCheckpoint(seconds=10)
 
     class Slow(Checkpoints):

@@ -20,10 +20,15 @@ class Room:
 
 
 _PAGES = ("exhibits", "bets", "training_exhibits", "life_player", "life_player_and_kernel", "map_and_placement")
+_PAGES += ("pictures_of_runs", "pictures_of_times", "pictures_of_trainings")
 #: Pages without a script, and the slowest test: of each placement's seconds.
 _LEFT_OUT = (
     "tests/browser/test_exhibits_in_chromium.py::test_without_scripts_there_is_a_still",
     "tests/browser/test_map_and_placement_in_chromium.py::test_the_page_and_python_reckon_the_same_for_every",
+)
+_IN_CHROMIUM = (
+    *(f"tests/browser/test_{name}_in_chromium.py" for name in _PAGES),
+    *(f"--deselect={test}" for test in _LEFT_OUT),
 )
 
 ROOMS = {
@@ -36,12 +41,6 @@ ROOMS = {
     "marking": Room("grader/marking", ("tests/grader/marking",)),
     "classroom": Room("grader/classroom", ("tests/grader/classroom",)),
     "ops": Room("simgpu/ops", ("tests/simgpu/ops",)),
-    "javascript": Room(
-        "course/widgets",
-        (
-            *(f"tests/browser/test_{name}_in_chromium.py" for name in _PAGES),
-            *(f"--deselect={test}" for test in _LEFT_OUT),
-        ),
-        "**/*.js",
-    ),
+    "widgets": Room("course/widgets", ("tests/course/widgets", *_IN_CHROMIUM), "**/*.[jp][sy]"),
+    "javascript": Room("course/widgets", _IN_CHROMIUM, "**/*.js"),
 }

@@ -189,7 +189,6 @@ def saving(checkpoints):
         ([11, 19, 21], [21]),
         ([25, 20, 21], [20]),  # and so may the first one after a restart
         ([25, 11, 30], [30]),
-        ([9, 10, 10], [10]),
     ],
 )
 def test_steps_are_counted_anew_after_a_restart_from_a_checkpoint(tmp_path, steps, multiples):

@@ -81,6 +81,7 @@ SENTENCES = [
     ("task --spec=cluster.json -index=0", "--job ps or --job worker"),
     ("train --save_model_secs=60", "by --checkpoint-dir DIR"),
     ("train --epochs=2 --steps=100", "give one of them"),
+    ("serve --rest_api_port=8501 /tmp/models", "--port is HTTP's here"),
     ("serve --port=9000 --model_name=mnist --model_base_path=/tmp/mnist_model/", "`serve /tmp/models`"),
 ]
 #: Lines of other programs, by their beginnings: the page has a sentence on each.

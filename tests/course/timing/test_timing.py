@@ -47,7 +47,7 @@ def test_the_first_call_is_not_among_the_repeats():
         if len(calls) == 1:
             time.sleep(0.2)
 
-    timing = measure(slow_at_first, seconds=0.01, at_least=1)
+    timing = measure(slow_at_first, seconds=0.01, at_least=5)
     assert timing.first_call >= 0.2 and timing.median < 0.2
 
 
@@ -121,7 +121,7 @@ def test_the_clock_of_the_cpu_is_the_hosts():
 
 
 def test_a_product_on_the_cpu_moves_nothing_and_carries_its_hardware():
-    (timing,) = measure_matmul([16], budget=0.5)
+    (timing,) = measure_matmul([16])
     assert (timing.to_device, timing.from_device, timing.total) == (0.0, 0.0, timing.compute)
     assert timing.kind == "measured" and timing.origin and timing.repeats >= 1 and timing.on_cpu
     assert timing.first_call > 0 and timing.gflops == timing.flops / timing.compute / 1e9 and timing.flops == 8192

@@ -20,13 +20,13 @@ class Room:
 
 
 _PAGES = ("exhibits", "bets", "training_exhibits", "life_player", "life_player_and_kernel", "map_and_placement")
-_PAGES += ("pictures_of_runs", "pictures_of_times", "pictures_of_trainings")
 #: Pages without a script, and the slowest test: of each placement's seconds.
 _LEFT_OUT = (
     "tests/browser/test_exhibits_in_chromium.py::test_without_scripts_there_is_a_still",
     "tests/browser/test_map_and_placement_in_chromium.py::test_the_page_and_python_reckon_the_same_for_every",
 )
 _IN_CHROMIUM = (
+    "tests/browser/pictures",
     *(f"tests/browser/test_{name}_in_chromium.py" for name in _PAGES),
     *(f"--deselect={test}" for test in _LEFT_OUT),
 )

@@ -10,7 +10,7 @@ from course.cluster.tape.reflow import reflow
 from course.scale.all_reduce import AllReduce
 from course.scale.parameter_store import NEVER
 from course.widgets import ClusterTimeline, Continents, ParameterStore, RequestDots, RingAllReduce
-from tests.browser.painted import (
+from tests.browser.pictures.painted import (
     BOX,
     DOT,
     axis_below,

@@ -10,7 +10,7 @@ import pytest
 from course.devices.explore import CPU, DEVICES, PROGRAM, best, replay
 from course.widgets import CourseMap, PiDarts, PlacementExplorer, RooflineExplorer, SliceMean, StopwatchComparison
 from tests.browser.look.gallery import Recorded
-from tests.browser.painted import (
+from tests.browser.pictures.painted import (
     BOX,
     DOT,
     axis_below,

@@ -10,7 +10,7 @@ from course import life
 from course.widgets import CourseMap, LifePlayer
 from tests.browser.exhibit_page import module
 from tests.browser.look.gallery import bets, pad, watched
-from tests.browser.painted import (
+from tests.browser.pictures.painted import (
     BOX,
     DOT,
     axis_below,

@@ -113,11 +113,11 @@ def test_a_job_that_is_stopped_while_it_still_starts_was_stopped_and_not_killed(
 def test_a_job_runs_by_itself_says_how_it_is_and_saves_what_it_has_when_it_is_stopped(asked):
     Path("job.toml").write_text(LONG_JOB)
     submitted = subprocess.run(
-        [sys.executable, "-m", "course", "job", "job.toml"], capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "course", "job", "job.toml"], capture_output=True, text=True, timeout=240
     )
     assert submitted.stdout.startswith("line: submitted, process "), submitted.stderr
     try:
-        eventually(lambda: "updates · loss" in asked("line", "--logs")[1], 60)
+        eventually(lambda: "updates · loss" in asked("line", "--logs")[1], 240)
         assert asked("job.toml", "--status")[1].startswith("line: running on local for ")
         code, output = asked("job.toml")
         assert code == 2 and "is not over: `python -m course job line --stop` ends it" in " ".join(output.split())
@@ -130,8 +130,8 @@ def test_a_job_runs_by_itself_says_how_it_is_and_saves_what_it_has_when_it_is_st
 def test_a_job_that_is_waited_for_prints_its_log_and_says_by_its_exit_code_how_it_ended(asked):
     Path("job.toml").write_text("[train]\ndevice = '/gpu:0'\n")
     command = [sys.executable, "-m", "course", "job", "job.toml", "--wait"]
-    failed = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    failed = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert failed.returncode == 1 and "job: failed: train(device='/gpu:0'): /job:worker/task:0 has" in failed.stdout
     Path("job.toml").write_text("[train]\nsteps = 20\n[cluster]\nworker = 1\n")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0 and "20 of 20 updates" in done.stdout and done.stdout.endswith("job: done\n")

@@ -182,12 +182,22 @@ def saving(checkpoints):
     return session
 
 
-def test_steps_are_counted_anew_after_a_restart_from_a_checkpoint(tmp_path):
+@pytest.mark.parametrize(
+    ("steps", "multiples"),
+    [
+        ([*range(1, 35), *range(13, 23)], [10, 20, 30, 20]),
+        ([10, 11], [10]),  # the first step may be any number
+        ([11, 19, 21], [21]),
+        ([25, 20, 21], [20]),  # and so may the first one after a restart
+        ([25, 11, 30], [30]),
+    ],
+)
+def test_steps_are_counted_anew_after_a_restart_from_a_checkpoint(tmp_path, steps, multiples):
     session = saving(Checkpoints(tmp_path, 99))
     with begun(session, [SaveCheckpoint(steps=10)]):
-        for number in [*range(1, 35), *range(13, 23)]:
+        for number in steps:
             tell(session, step(number))
-    assert [event.step for event in session.events] == [10, 20, 30, 20]
+    assert [event.step for event in session.events] == multiples
 
 
 def test_to_save_without_a_folder_is_refused_before_training():

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from course.cluster.task.out_of_memory import end_without_memory
 from course.training.records import NonFiniteError, in_words
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
@@ -172,5 +173,9 @@ def refusal(store: ParameterServer, slot: ReplySlot, gradients: dict[str, torch.
 
 
 def optimizer_failed(error: BaseException) -> str:
-    """Return the reason for the end of a training whose optimiser raised `error` in its step."""
+    """Return the reason for the end of a training whose optimiser raised `error` in its step.
+
+    A task that has no memory at all ends here: it is a parameter server that is lost.
+    """
+    end_without_memory(error)
     return f"the optimiser raised {in_words(error)}"

@@ -412,6 +412,32 @@ def test_a_gradient_that_is_not_finite_leaves_the_last_good_version_saved(tmp_pa
     assert all(value.isfinite().all() for value in Checkpoints(tmp_path).latest().parameters.values())
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"optimizer": partial(torch.optim.SGD, lr=0.01)},
+            r"from step 10 with lr=0\.01 \(it was 0\.02\)\. Give what it",
+        ),
+        ({"optimizer": partial(torch.optim.SGD, lr=0.02, momentum=0.5)}, r"with momentum=0\.5 \(it was 0\)"),
+        ({"seed": 3}, r"with seed=3 \(it was 0\)"),
+        ({"total_steps": 5}, "has 10 updates, more than total_steps=5: nothing is trained"),
+    ],
+)
+def test_what_goes_on_otherwise_than_before_is_said(change, words, tmp_path):
+    same = {"optimizer": OPTIMIZERS["SGD"], "total_steps": 12, "checkpoint_dir": tmp_path}
+    train_in_turns(PROBLEM, **same | {"total_steps": 10})
+    with pytest.warns(CheckpointWarning, match=words) as caught:
+        train_in_turns(PROBLEM, **same | change)
+    assert len(caught) == 1
+    train_in_turns(PROBLEM, **same | change | {"resume": False})
+
+
+def test_the_same_arguments_and_more_steps_go_on_without_a_word(tmp_path):
+    for steps in (10, 10, 20):
+        train_in_turns(PROBLEM, optimizer=OPTIMIZERS["Adam"], total_steps=steps, seed=4, checkpoint_dir=tmp_path)
+
+
 # --- none that can be read, and a folder that goes away --------------------------------------------------------------
 
 TURNS = partial(train_in_turns, PROBLEM, optimizer=OPTIMIZERS["SGD"])

@@ -15,7 +15,6 @@ from course.cluster.multihost.refused_connections import refusals_told
 from course.cluster.multihost.task_process import join_again_and_again
 from course.cluster.task.gpu_share import VARIABLE, gpus_of_tasks, visible_gpus
 from course.cluster.task.loop_errors import watch_errors
-from course.cluster.task.out_of_memory import is_replaced
 from course.cluster.task.task import TaskSettings, stop_signal
 from course.deadlines import TASK_LEAVES
 from course.deploy.task_order import order_of
@@ -38,7 +37,6 @@ def run_deployed(stdin: TextIO = sys.stdin) -> int:
 
 
 async def _run(order, stdin):
-    is_replaced()
     watch_errors()
     stop, workers = asyncio.Event(), []
     leaving = asyncio.create_task(_leave_when_told(stop_signal(), stop, workers))

@@ -11,7 +11,7 @@ SLURM_ANSWERS = 8.0
 
 #: What Slurm's complaint has in it -> the next step, where its own words have none.
 _NEXT = {
-    "temporarily unable to accept job": "Its queue is full (MaxJobCount): wait for other jobs to end, then start again",
+    "temporarily un": "Its queue is full (MaxJobCount): wait for other jobs to end, then start again",
     "configuration source": "Run this on a login node of the cluster, or say where its slurm.conf is: SLURM_CONF",
 }
 

@@ -14,8 +14,16 @@ import torch
 _PLAIN = (bool, int, float, complex, str, bytes, range, PurePath, type(None))
 _ALIKE = (tuple, frozenset, types.CodeType, types.MethodType)  # whether two of them are one object says nothing
 _LIBRARIES = ("site-packages", "dist-packages")
-#: Of a class: where it stands, not what it does.
-_OF_EVERY_CLASS = ("__module__", "__doc__", "__dict__", "__weakref__", "__firstlineno__", "__static_attributes__")
+#: Of a class: where it stands, not what it does, and what pickling adds.
+_OF_EVERY_CLASS = (
+    "__module__",
+    "__doc__",
+    "__dict__",
+    "__weakref__",
+    "__firstlineno__",
+    "__static_attributes__",
+    "__slotnames__",
+)
 
 
 def fingerprint(problem: Any) -> str:

@@ -64,6 +64,10 @@ def class_name(own: type) -> str:
     return f"{own.__module__}.{own.__qualname__}"
 
 
+class NoSuchMetric(ValueError):
+    """The problem doesn't measure what the search is for: no trial will do better."""
+
+
 class Stopped(Exception):
     """The driver has stopped the trial."""
 
@@ -96,7 +100,7 @@ def run_trial(source: Any, job: Job) -> Outcome:
     except Exception as error:  # the reader's code may raise anything
         at = traceback.extract_tb(error.__traceback__)[-1]
         state, reason = "failed", f"{in_words(error)} ({at.filename}, line {at.lineno})"
-        raised = tuple(map(class_name, type(error).__mro__))
+        raised = () if isinstance(error, NoSuchMetric) else tuple(map(class_name, type(error).__mro__))
     return Outcome(state, tuple(reports), time.perf_counter() - began, worker.name, attempt, reason, raised)
 
 
@@ -148,12 +152,12 @@ def measured(problem: Any, metric: str, parameters: dict[str, Any]) -> float:
     if callable(getattr(problem, "validate", None)):
         measures = problem.validate(parameters)
         if metric not in measures:
-            raise ValueError(
+            raise NoSuchMetric(
                 f"tune(metric={metric!r}): {shown(problem)} validates {', '.join(measures)}; take one of these."
             )
         return float(measures[metric])
     if metric != "loss":
-        raise ValueError(f"tune(metric={metric!r}): {shown(problem)} has no validate(parameters), so take 'loss'.")
+        raise NoSuchMetric(f"tune(metric={metric!r}): {shown(problem)} has no validate(parameters), so take 'loss'.")
     import torch
 
     with torch.no_grad():

@@ -8,8 +8,6 @@ import time
 
 from distributed.client import AllExit
 
-from course.cluster.task.out_of_memory import end_without_memory
-
 #: What is refused is told again of the same host only after so long: a refused task tries again and again.
 REFUSAL_IS_REPEATED = 10.0
 #: A process that has no file left for a connection pauses so long before it tries again, all that it does with it.
@@ -29,8 +27,6 @@ def watch_errors() -> None:
 
 def _handle(loop, context):
     error = context.get("exception")
-    if error is not None:
-        end_without_memory(error)
     if isinstance(error, AllExit):  # of a wait that an interrupted `client.gather` leaves behind
         return
     if not isinstance(error, OSError) or error.errno not in _NOTHING_LEFT:

@@ -19,7 +19,6 @@ from course.cluster.certificates import Certificate, security
 from course.cluster.dask_log import quiet
 from course.cluster.routes import Routes
 from course.cluster.task.loop_errors import watch_errors
-from course.cluster.task.out_of_memory import is_replaced
 from course.cluster.task.placement import Executors
 
 #: Between two looks of a Dask process whether its event loop keeps up. Dask's own 20 ms wake each process 50 times a
@@ -89,7 +88,6 @@ def run_task(settings: TaskSettings) -> int:
         os.chdir(settings.folder)
     if settings.log:
         _write_to(settings.log)
-    is_replaced()
     faulthandler.enable()  # a crash in C leaves its stack in the log
     quiet()
     try:

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from course.cluster.task.out_of_memory import end_without_memory
 from course.training.records import NonFiniteError, in_words
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
@@ -173,9 +172,5 @@ def refusal(store: ParameterServer, slot: ReplySlot, gradients: dict[str, torch.
 
 
 def optimizer_failed(error: BaseException) -> str:
-    """Return the reason for the end of a training whose optimiser raised `error` in its step.
-
-    A task that has no memory at all ends here: it is a parameter server that is lost.
-    """
-    end_without_memory(error)
+    """Return the reason for the end of a training whose optimiser raised `error` in its step."""
     return f"the optimiser raised {in_words(error)}"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from course.cluster.task.out_of_memory import end_without_memory
 from course.training.problems.problem import Problem, batch_generator
 from course.training.records import Misfit, ShardAddresses, described, exits_as_errors, in_words
 from course.training.transport.layout import Layout
@@ -136,7 +135,6 @@ class _WorkerLoop:
             try:
                 loss, gradients = self._gradient(leaves, answer.version, generator)
             except BaseException as error:  # the problem's code may raise anything; the driver reports it
-                end_without_memory(error)
                 connections.fail(in_words(error))
                 raise _Failed(error) from error
             for output, gradient in zip(outputs, gradients, strict=True):

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def slurm():
-    """A Slurm that takes jobs beyond its partition's limits, as is its default, and two jobs in all."""
+    """A Slurm that takes jobs beyond its partition's limits, as is its default, and four jobs in all."""
     need_slurm()
-    changes = {"EnforcePartLimits": "NO", "MaxJobCount": "2"}
+    changes = {"EnforcePartLimits": "NO", "MaxJobCount": "4"}
     with slurm_here(changes=changes) as here, pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLURM_CONF", str(here.configuration))
         patch.setenv("PATH", os.pathsep.join([os.environ["PATH"], "/usr/sbin"]))
@@ -48,5 +48,5 @@ def test_a_partition_that_is_down_is_an_error(slurm):
 
 
 def test_a_queue_that_takes_no_more_jobs_is_an_error(slurm):
-    refused("Its queue is full|MaxJobCount", worker=4)
+    refused("Its queue is full|MaxJobCount", worker=6)
     assert slurm.jobs() == {}

@@ -146,7 +146,8 @@ def test_a_resumed_training_is_the_uninterrupted_one_bit_for_bit(name, tmp_path)
 def test_what_the_program_says_of_the_learning_rate_counts_not_the_checkpoint(tmp_path):
     train_in_turns(PROBLEM, optimizer=OPTIMIZERS["SGD"], total_steps=5, checkpoint_dir=tmp_path)
     still = partial(torch.optim.SGD, lr=0.0)
-    resumed = train_in_turns(PROBLEM, optimizer=still, total_steps=9, checkpoint_dir=tmp_path)
+    with pytest.warns(CheckpointWarning, match=r"lr=0\.0 \(it was 0\.02\)"):
+        resumed = train_in_turns(PROBLEM, optimizer=still, total_steps=9, checkpoint_dir=tmp_path)
     assert torch.equal(resumed.parameters["slope"], Checkpoints(tmp_path).latest().parameters["slope"])
     wanted = train_in_turns(PROBLEM, optimizer=OPTIMIZERS["SGD"], total_steps=5).parameters["slope"]
     assert torch.equal(resumed.parameters["slope"], wanted)

@@ -16,6 +16,9 @@ _ALIKE = (tuple, frozenset, types.CodeType, types.MethodType)  # whether two of 
 _LIBRARIES = ("site-packages", "dist-packages")
 #: Of a class: where it stands, not what it does, and what pickling adds.
 _OF_EVERY_CLASS = (
+    *("__module__", "__doc__", "__dict__", "__weakref__"),
+    *("__firstlineno__", "__static_attributes__", "__slotnames__"),
+)
     "__module__",
     "__doc__",
     "__dict__",

@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -40,6 +41,14 @@ def export_digits(directory, seed=0, **more):
     return export(network, torch.rand(2, 784), directory, name="digits", **more)
 
 
+def until(condition, awaited="what was awaited"):
+    """Wait until `condition()` is true."""
+    ends = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < ends, f"no {awaited} in {PATIENCE:g} s"
+        time.sleep(0.02)
+
+
 class Served:
     """A server that runs: its `port`, and the lines that it wrote."""
 
@@ -68,8 +77,11 @@ class Served:
 
     def workers(self):
         """Return the processes of its workers that live."""
-        children = psutil.Process(self.process.pid).children()
-        return [process for process in children if "modelserver.compute.worker" in " ".join(process.cmdline())]
+        found = []
+        for process in psutil.Process(self.process.pid).children():
+            with suppress(psutil.NoSuchProcess):  # one that was killed, while the server has not noticed
+                found += [process] if "modelserver.compute.worker" in " ".join(process.cmdline()) else []
+        return found
 
     @property
     def grpc(self):

@@ -19,14 +19,6 @@ _OF_EVERY_CLASS = (
     *("__module__", "__doc__", "__dict__", "__weakref__"),
     *("__firstlineno__", "__static_attributes__", "__slotnames__"),
 )
-    "__module__",
-    "__doc__",
-    "__dict__",
-    "__weakref__",
-    "__firstlineno__",
-    "__static_attributes__",
-    "__slotnames__",
-)
 
 
 def fingerprint(problem: Any) -> str:

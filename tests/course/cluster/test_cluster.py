@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import sys
 import threading
 import time
 import warnings
@@ -287,6 +288,31 @@ def test_a_forgotten_cluster_closes_itself_but_not_while_its_executor_works():
     assert folder.exists()
     del executor
     eventually(lambda: not folder.exists())
+
+
+CELLS = """
+def fails(own):
+    own.executor.submit(divmod, 1, 0).result(60)
+cluster = local_cluster(worker=1)
+---
+fails(cluster)
+---
+cluster = local_cluster(worker=1)
+"""
+
+
+@pytest.mark.long
+def test_a_cell_that_runs_again_after_an_error_closes_the_cluster_of_before(monkeypatch):
+    names, folders = {"local_cluster": local_cluster}, []
+    for cell in CELLS.split("---"):
+        try:
+            exec(cell, names)
+        except ZeroDivisionError as error:  # as a notebook does, which keeps it for a debugger
+            monkeypatch.setattr(sys, "last_value", error, raising=False)
+        folders.append(names["cluster"]._runtime._folder)
+    eventually(lambda: not folders[0].exists())
+    assert folders[-1].exists()
+    names["cluster"].close()
 
 
 def test_clusters_open_and_close_without_leaving_a_file_descriptor():

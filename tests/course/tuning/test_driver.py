@@ -17,7 +17,7 @@ from course.training import mnist
 from course.tuning import TuningError, tune
 from course.tuning.dispatch import Dispatch, Report
 from course.tuning.study import Study
-from tests.course.tuning.problems_here import LINE, Counted, Deadly, Gated, Spoilt
+from tests.course.tuning.problems_here import LINE, Counted, Deadly, Gated, Spoilt, Unreadable
 
 ROOT = Path(__file__).resolve().parents[3]
 SPACE = {"learning_rate": (0.001, 0.2, "log")}
@@ -162,10 +162,44 @@ def test_a_trial_that_ends_its_process_each_time_is_given_up_and_tuning_goes_on(
     assert done.state == "done" and done.attempts == 1
 
 
-def test_what_a_problems_code_raises_ends_tuning_with_its_place_and_the_trial_stays_open(cluster, tmp_path):
+@pytest.mark.parametrize("catch", [Exception, (KeyError, ArithmeticError)])
+def test_a_trial_whose_code_raises_is_failed_with_its_place_and_the_others_go_on(cluster, tmp_path, catch):
+    space = {"learning_rate": 0.01, "workers": [1, 2, 3]}  # one worker is at version 3 in its fourth update
+    result = quick(Spoilt(tmp_path, worker=2), space, cluster, trials=3, search="grid", catch=catch)
+    assert [trial.state for trial in result.trials] == ["done", "done", "failed"]
+    assert re.fullmatch(r"ZeroDivisionError: spoilt \(.*problems_here.py, line \d+\)", result.trials[2].reason)
+    with pytest.raises(TypeError, match=r"catch='all'\): 'all' is no class of exceptions"):
+        quick(LINE, SPACE, cluster, catch="all")
+
+
+@pytest.mark.long
+def test_a_trial_whose_process_dies_before_it_has_begun_is_failed_and_the_others_go_on(alone, tmp_path, monkeypatch):
+    real = Study.end
+
+    def end(*arguments, **facts):
+        real(*arguments, **facts)
+        (tmp_path / "spared").touch()
+
+    monkeypatch.setattr(Study, "end", end)
+    lost, done = quick(Unreadable(tmp_path), SPACE, alone, trials=2).trials
+    assert lost.state == "failed" and "died" in lost.reason and lost.attempts == 0
+    assert done.state == "done" and done.attempts == 1
+
+
+def test_only_the_optimizers_that_take_a_hyperparameter_are_tried_with_it(alone, tmp_path):
+    space = {"learning_rate": 0.01, "optimizer": ["sgd", "adam"], "momentum": (0.1, 0.9)}
+    search = partial(quick, LINE, space, alone, search="random", seed=2, pruning=False)
+    result = search(trials=8)
+    has = {(trial.parameters["optimizer"], "momentum" in trial.parameters) for trial in result.trials}
+    assert has == {("sgd", True), ("adam", False)} and {trial.state for trial in result.trials} == {"done"}
+    search(trials=3, journal=tmp_path / "journal")
+    assert alike(search(trials=8, journal=tmp_path / "journal")) == alike(result)
+
+
+def test_what_a_problems_code_raises_ends_tuning_where_it_is_not_caught_and_the_trial_stays_open(cluster, tmp_path):
     journal = tmp_path / "journal"
     with pytest.raises(TuningError, match=r"trial \d, learning_rate=.*: ZeroDivisionError: spoilt \(.*, line \d+\)"):
-        quick(Spoilt(tmp_path), SPACE, cluster, trials=4, journal=journal)
+        quick(Spoilt(tmp_path), SPACE, cluster, trials=4, journal=journal, catch=KeyError)
     text = journal.read_text()
     assert '"op_code":4' in text and '"op_code":6' not in text  # begun, and none has ended
 
@@ -251,7 +285,10 @@ def test_progress_tells_how_many_have_ended_and_the_time_that_is_left(cluster):
         ({"space": {"hidden": (1, 9)}}, "there is no 'hidden'"),
         ({"space": {"learning_rate": (0, 1)}}, "learning_rate may be 0; a learning rate is a number above 0"),
         ({"space": {"optimizer": ["sgd", "lion"]}}, "optimizer may be 'lion'; there are 'sgd', 'adagrad', 'adam'"),
-        ({"space": {"optimizer": ["sgd", "adam"], "momentum": (0.0, 0.9)}}, "the optimizer 'adam' takes no momentum"),
+        (
+            {"space": {"optimizer": ["adagrad", "adam"], "momentum": (0.0, 0.9)}},
+            "'adagrad' or 'adam' takes no momentum",
+        ),
         ({"trials": 0}, r"trials=0\): give a whole number from 1 up"),
         ({"trials": 4.0}, "trials=4.0"),
         ({"steps": 0}, "steps=0"),

@@ -127,6 +127,13 @@ def test_a_full_disk_is_a_loud_warning_and_training_goes_on_and_saves_again(tmp_
     assert result.version == 70 and [(event.what, event.step) for event in result.events] == saved
 
 
+def test_a_version_that_the_disk_refuses_at_every_try_is_named_once(tmp_path, monkeypatch):
+    hooks = [Disk(monkeypatch, 15, 99), SaveCheckpoint(steps=10)]
+    with pytest.warns(CheckpointWarning, match="IS NOT SAVED") as caught:
+        train(linear_regression(), optimizer=SGD, total_steps=30, hooks=hooks, checkpoint_dir=tmp_path)
+    assert [str(warning.message).split()[1] for warning in caught] == ["20", "30"]
+
+
 @pytest.fixture
 def disk():
     """A disk of 1 MB."""

@@ -43,7 +43,9 @@ class Closed:
 def test_the_board_keeps_the_word_of_the_latest_chief(cluster):
     board = StatusBoard(cluster)
     assert board.read() is None
-    addresses = ShardAddresses((("127.0.0.1", 1),), ("/job:ps/task:0",), "secret", 3, (("w",),), ("w",))
+    addresses = ShardAddresses(
+        (("127.0.0.1", 1),), ("/job:ps/task:0",), "secret", 3, (("w",),), {"w": "(2,) torch.float32"}
+    )
     assert board.post(Notice(2, "running", addresses, folder="here"))
     assert board.read() == Notice(2, "running", addresses, folder="here")
     assert not board.post(Notice(1, "failed", text="an old chief's"))

@@ -7,6 +7,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from unittest.mock import create_autospec
 
@@ -150,8 +151,17 @@ JUNK = [
     _handshake(b"[]"),
     _handshake(b"{"),
     _handshake(b"", 1 << 31),
+    _handshake(b"[" * 200_000),
     b"PUSH" + bytes(60),
 ]
+
+
+@pytest.mark.parametrize(("payload", "words"), [(b"[" * 200_000, b"nested too deeply"), (b"{", b"object of JSON")])
+def test_a_handshake_that_is_no_json_is_refused_in_words(payload, words):
+    with shards() as (addresses, _), socket.create_connection(addresses.endpoints[0], 5) as stranger:
+        stranger.sendall(_handshake(payload))
+        answer = b"".join(iter(partial(stranger.recv, 1000), b""))
+    assert answer[:4] == b"NOPE" and words in answer, answer
 
 
 def test_foreign_connections_and_broken_handshakes_do_not_disturb_training():

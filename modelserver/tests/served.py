@@ -68,8 +68,16 @@ class Served:
 
     def workers(self):
         """Return the processes of its workers that live."""
+        return self._children("worker")
+
+    def readers(self):
+        """Return the processes that read large requests; at most one."""
+        return self._children("reader")
+
+    def _children(self, module):
         children = psutil.Process(self.process.pid).children()
-        return [process for process in children if "modelserver.compute.worker" in " ".join(process.cmdline())]
+        alive = [process for process in children if process.status() != psutil.STATUS_ZOMBIE]
+        return [process for process in alive if f"modelserver.compute.{module}" in " ".join(process.cmdline())]
 
     @property
     def grpc(self):
@@ -82,12 +90,14 @@ class Served:
 
 
 @contextmanager
-def serving(directory, *flags, port=0, ends_well=True, deadlines=None):
+def serving(directory, *flags, port=0, ends_well=True, deadlines=None, files=None):
     """Serve `directory` on `port`, 0: a free one; give the `Served`. It gets Ctrl-C at the end, and must end well.
 
-    `deadlines`: {name in `modelserver.deadlines`: other seconds}.
+    `deadlines`: {name in `modelserver.deadlines`: other seconds}. `files`: how many it may open.
     """
     start = [f"modelserver.deadlines.{name} = {seconds}" for name, seconds in (deadlines or {}).items()]
+    if files is not None:
+        start.append(f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files // 2}, {files}))")
     source = "\n".join(
         ["import modelserver.deadlines, runpy", *start, "runpy.run_module('modelserver', run_name='__main__')"]
     )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import sys
 import time
@@ -17,10 +18,21 @@ from modelserver import Client, ServingError, export
 from modelserver.protocol.grpc_messages import message_class
 from modelserver.tests.grpc_calls import called, infer_message
 from modelserver.tests.served import PATIENCE, export_digits, serving
+from modelserver.tests.slow.churn import both_up
 from modelserver.tests.test_bad_input import Caller
 
 DEADLINE = 1.5
 ROW = {"image": numpy.zeros((1, 784), "f4")}
+
+
+def body(rows):
+    tensor = {"name": "image", "shape": [rows, 784], "datatype": "FP32", "data": [0.0625] * (784 * rows)}
+    return json.dumps({"inputs": [tensor]}).encode()
+
+
+BODY, LARGE = body(1), body(64)
+assert len(LARGE) > 1 << 18
+pytestmark = pytest.mark.long
 
 
 def until(condition):
@@ -46,55 +58,49 @@ def models(tmp_path_factory):
     return directory
 
 
-@pytest.fixture(scope="module")
+def test_a_request_without_an_answer_by_its_deadline_gets_503(models):
+    flags = ("--workers", 1, "--model-seconds", 100, "--deadline", DEADLINE, "--grpc-port", 0)
+    with serving(models, *flags) as served, grpc.insecure_channel(served.grpc) as channel:
+        (worker,) = served.workers()
+        worker.suspend()
+        with Caller(served) as caller:
+            began = time.monotonic()
+            caller.post(BODY)
+            code, headers, content = caller.answer()
+            assert DEADLINE <= time.monotonic() - began
+        assert (code, headers["retry-after"]) == (503, "1") and "no answer in 1.5 s" in content["error"]
+        with pytest.raises(grpc.RpcError) as late:
+            called(channel, "ModelInfer", infer_message("digits", "image", ROW["image"]))
+        assert late.value.code() == grpc.StatusCode.UNAVAILABLE and "no answer in 1.5 s" in late.value.details()
+        assert dict(late.value.trailing_metadata())["retry-after"] == "1"
+        with Client(served.url, deadline=PATIENCE) as client:
+            assert "\nserving_queue_length 0\n" in client.text("/metrics")
+            worker.resume()
+            assert client.infer("digits", ROW)["scores"].shape == (1, 10)
+
+
+@pytest.fixture
 def served(models):
-    flags = ("--workers", 2, "--model-seconds", 100, "--deadline", DEADLINE, "--grpc-port", 0)
+    flags = ("--workers", 2, "--model-seconds", 100, "--deadline", PATIENCE, "--grpc-port", 0)
     with serving(models, *flags, deadlines={"WORKER_STARTS_AGAIN_MOST": 1.0}) as server:
         yield server
 
 
-@pytest.fixture
-def client(served):
-    with Client(served.url, deadline=PATIENCE) as client:
-        until(lambda: "\nserving_workers 2\n" in client.text("/metrics"))
-        yield client
-
-
-def test_a_request_without_an_answer_by_its_deadline_gets_503(served, client):
-    workers = served.workers()
-    for worker in workers:
-        worker.suspend()
-    try:
-        began = time.monotonic()
-        with Client(served.url, deadline=DEADLINE + 1) as hasty, pytest.raises(ServingError) as late:
-            hasty.infer("digits", ROW)
-        assert late.value.status == 503 and "no answer in 1.5 s" in str(late.value)
-        assert DEADLINE <= time.monotonic() - began
-        with grpc.insecure_channel(served.grpc) as channel, pytest.raises(grpc.RpcError) as late:
-            called(channel, "ModelInfer", infer_message("digits", "image", ROW["image"]))
-        assert late.value.code() == grpc.StatusCode.UNAVAILABLE and "no answer in 1.5 s" in late.value.details()
-        assert dict(late.value.trailing_metadata())["retry-after"] == "1"
-        assert "\nserving_queue_length 0\n" in client.text("/metrics")
-    finally:
-        for worker in workers:
-            worker.resume()
-    assert client.infer("digits", ROW)["scores"].shape == (1, 10)
-
-
-def test_a_batch_that_no_worker_had_begun_is_no_attempt_of_the_models(served, client):
+@pytest.mark.faults
+def test_a_batch_that_no_worker_had_begun_is_no_attempt_of_the_models(served):
     """Each worker gets the batch while it is suspended, and dies before it reads it."""
-    before = served.workers()
-    for worker in before:
-        worker.suspend()
-    with Caller(served) as caller:
-        body = json.dumps({"inputs": [{"name": "image", "shape": [1, 784], "datatype": "FP32", "data": [0] * 784}]})
+    with Client(served.url, deadline=PATIENCE) as client, Caller(served) as caller:
+        before = {worker.pid: worker for worker in both_up(client, served)}
+        for worker in before.values():
+            worker.suspend()
         batches = _batches(client)
-        caller.post(body.encode())
-        for number, worker in enumerate(before, 1):
-            until(lambda number=number: _batches(client) == batches + number)  # it is with the next one
-            worker.kill()
-        answer = caller.answer()
-    assert answer[0] == 200, answer[2]
+        caller.post(BODY)
+        order = [int(match[1]) for line in served.lines if line and (match := re.search(r"worker (\d+) answers", line))]
+        for number, pid in enumerate(order, 1):  # who is idle for longest gets a batch
+            until(lambda number=number: _batches(client) == batches + number)
+            before[pid].kill()
+        code, _, content = caller.answer()
+        assert code == 200, content
 
 
 def _batches(client):
@@ -102,36 +108,57 @@ def _batches(client):
     return int(next(line.split()[1] for line in lines if line.startswith("serving_batch_rows_count")))
 
 
+@pytest.mark.faults
 def test_a_model_whose_folder_is_gone_takes_no_other_with_it_and_is_ready_only_with_a_worker_that_has_it(
-    models, served, client
+    models, served
 ):
     folder, aside = models / "line", models / ".line"
     line = {"input": numpy.ones((1, 3), "f4")}
-    assert client.infer("line", line)["output"].shape == (1, 2)
-    folder.rename(aside)
-    for worker in served.workers():
-        worker.kill()
-    served.wait_for(r"ERROR worker \d+ goes without what it can't load: ")
-    try:
-        for _ in range(10):
-            assert client.infer("digits", ROW)["scores"].shape == (1, 10)
-        code, headers, content = status(served, "/v2/models/line/ready")
-        assert (code, headers["retry-after"]) == (503, "1") and "no worker that can answer has it" in content["error"]
-        assert status(served, "/v2/models/digits/ready")[0] == 200
-        assert "line: no worker" in status(served, "/v2/health/ready")[2]["error"]
-        states = {model["name"]: model["state"] for model in status(served, "/v2/repository/index", "POST")[2]}
-        assert states == {"digits": "READY", "line": "UNAVAILABLE"}
-        with Client(served.url, deadline=0.5) as hasty, pytest.raises(ServingError, match="no worker could load"):
-            hasty.infer("line", line)
-        with grpc.insecure_channel(served.grpc) as channel:
-            ready = message_class("ModelReady")
-            assert called(channel, "ModelReady", ready(name="digits")).ready
-            assert not called(channel, "ModelReady", ready(name="line")).ready
-            assert not called(channel, "ServerReady").ready
-    finally:
-        aside.rename(folder)
-    assert client.infer("line", line)["output"].shape == (1, 2)  # workers try again
-    assert status(served, "/v2/models/line/ready")[0] == 200
+    with Client(served.url, deadline=PATIENCE) as client:
+        before = both_up(client, served)
+        assert client.infer("line", line)["output"].shape == (1, 2)
+        folder.rename(aside)
+        for worker in before:
+            worker.kill()
+        try:
+            served.wait_for(r"ERROR worker \d+ goes without what it can't load: ")
+            for _ in range(10):
+                assert client.infer("digits", ROW)["scores"].shape == (1, 10)
+            _line_is_not_ready_and_digits_is(served)
+            with Client(served.url, deadline=0.5) as hasty, pytest.raises(ServingError, match="no worker could load"):
+                hasty.infer("line", line)
+        finally:
+            aside.rename(folder)
+        until(lambda: client.ready())  # workers try again
+        assert client.infer("line", line)["output"].shape == (1, 2)
+        assert status(served, "/v2/models/line/ready")[0] == 200
+
+
+def _line_is_not_ready_and_digits_is(served):
+    code, headers, content = status(served, "/v2/models/line/ready")
+    assert (code, headers["retry-after"]) == (503, "1") and "no worker that can answer has it" in content["error"]
+    assert status(served, "/v2/models/digits/ready")[0] == 200
+    assert "line: no worker" in status(served, "/v2/health/ready")[2]["error"]
+    states = {model["name"]: model["state"] for model in status(served, "/v2/repository/index", "POST")[2]}
+    assert states == {"digits": "READY", "line": "UNAVAILABLE"}
+    with grpc.insecure_channel(served.grpc) as channel:
+        ready = message_class("ModelReady")
+        assert called(channel, "ModelReady", ready(name="digits")).ready
+        assert not called(channel, "ModelReady", ready(name="line")).ready
+        assert not called(channel, "ServerReady").ready
+
+
+@pytest.mark.faults
+def test_after_the_reader_ended_another_reads_large_json(served):
+    with Caller(served) as caller:
+        for _ in range(2):
+            caller.post(LARGE)
+            assert caller.answer()[0] == 200
+            until(lambda: served.readers())[0].suspend()
+            caller.post(LARGE)
+            served.readers()[0].kill()
+            code, headers, content = caller.answer()
+            assert (code, headers["retry-after"]) == (503, "1") and "the request can't be read now" in content["error"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a limit of open files")
@@ -168,7 +195,6 @@ def resident(pid):
     return int(next(line.split()[1] for line in lines if line.startswith("VmRSS"))) / 1e3
 
 
-@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc knows a process's memory")
 def test_answers_that_nobody_reads_have_a_bound_and_their_memory_returns(tmp_path):
     directory = tmp_path / "models"

@@ -85,7 +85,7 @@ class Models:
             if model.current is None:
                 raise _not_yet(f"model {name}: no version can be served: {model.problem}")
             return model.current
-        whole = int(number) if number.isascii() and number.isdigit() and len(number) < 12 else None
+        whole = int(number) if number.isascii() and number.isdigit() and len(number) < 12 else 0
         loaded = model.loaded.get(whole)
         if loaded is None and whole in model.awaited:
             raise _not_yet(f"model {name}, version {number}: it has not been looked at yet.")

@@ -45,9 +45,9 @@ class Reader:
 
     async def close(self) -> None:
         """End the process."""
-        if self._process is not None:
-            self._process.close()
-            await until(lambda: self._process.lost, WORKERS_CLOSE)
+        if (process := self._process) is not None:
+            process.close()
+            await until(lambda: process.lost, WORKERS_CLOSE)
             await self._ended()
 
     async def _started(self):

@@ -32,7 +32,10 @@ class InferRequest:
 
 
 def read_request(
-    body: bytes | bytearray, header_size: int | None, signatures: Mapping[str, Signature], largest: int
+    body: bytes | bytearray | memoryview,
+    header_size: int | None,
+    signatures: Mapping[str, Signature],
+    largest: int,
 ) -> InferRequest:
     """Return the request in `body`, whose first `header_size` bytes are JSON and the rest binary; None: all is JSON.
 

@@ -43,9 +43,8 @@ def models(tmp_path_factory):
 @pytest.fixture(scope="module")
 def served(models):
     with serving(models, "--workers", 2, "--largest", 32, "--grpc-port", 0) as server:
-        httpx.post(
-            f"{server.url}/v2/models/digits/infer", content=b" " * (1 << 19), timeout=PATIENCE
-        )  # starts a reader
+        large = as_json(images(32))  # starts a reader
+        httpx.post(f"{server.url}/v2/models/digits/infer", json=large, timeout=PATIENCE).raise_for_status()
         yield server
 
 

@@ -1,9 +1,6 @@
 """What every test shares: a test that leaves a process, a listening port or a thread behind fails, by name."""
 
-import contextlib
 import json
-import random
-import socket
 import time
 from collections import Counter
 from pathlib import Path
@@ -13,6 +10,7 @@ from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 
 from course.lab import can_be_written
+from tests.helpers.cluster import ports
 from tests.helpers.cluster.shared import SharedCluster
 from tests.helpers.lanes import Lanes, longest_first
 from tests.helpers.leaks import check_leaks, leftovers
@@ -123,20 +121,5 @@ def shared_cluster(_shared_cluster, no_leaks):
 
 @pytest.fixture(scope="session")
 def free_ports():
-    """A function that returns `count` ports of 127.0.0.1 on which nobody listens now, nor on those 1000 above them.
-
-    The system gives none of them to a connection that begins meanwhile: those have higher numbers.
-    """
-
-    def find(count):
-        found = []
-        with contextlib.ExitStack() as held:
-            while len(found) < count:
-                port = random.SystemRandom().randrange(10_000, 31_000)
-                with contextlib.suppress(OSError):
-                    for one in (port, port + 1000):
-                        held.enter_context(socket.socket()).bind(("127.0.0.1", one))
-                    found.append(port)
-        return found
-
-    return find
+    """The function `free_ports` of tests/helpers/cluster/ports.py."""
+    return ports.free_ports

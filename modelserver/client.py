@@ -57,7 +57,8 @@ class Client(contextlib.AbstractContextManager):
     `token`: the server's. `certificate`: for https, the PEM file of a server whose certificate vouches for itself, as
     `python -m course certificate` writes; None: the system's authorities. `deadline`: seconds for one call, repeats
     included. A model's answer depends on the request alone, so it is asked again when a connection can't be made or
-    breaks, and after 429 and 503; not after any other status: the same request would get the same. Raises ServingError.
+    breaks, and after 429 and 503; not after any other status, nor where the server's certificate is not trusted: the
+    same request would get the same. Raises ServingError.
     """
 
     def __init__(
@@ -133,6 +134,9 @@ class Client(contextlib.AbstractContextManager):
             wait = pause * (1 + random.random())  # many clients that were refused together don't come back together
             try:
                 status, reply_headers, content = self._once(method, path, body, headers, remaining)
+            except ssl.SSLCertVerificationError as error:  # the same would come each time
+                self.close()
+                raise ServingError(f"{method} {path}: {error}", None, attempts) from None
             except (OSError, http.client.HTTPException) as error:  # refused, reset, closed before its answer was whole
                 self.close()
                 status, reason = None, f"{type(error).__name__}: {error}"

@@ -2,8 +2,8 @@
 
 `source/NN_topic.py` (jupytext's percent format) is where a chapter is written; `NN_topic.ipynb` is made here, executed,
 and committed with its outputs. Two runs of an unchanged chapter give the same bytes: cell ids come from the source, no
-time is recorded, no widget state is kept, and a cell tagged `timing` keeps its stored output while all that it was
-made from is unchanged (`made_from.py`). A notebook with an output that was made from anything else is refused.
+time is recorded, no widget state is kept, and cells tagged `timing` keep their stored outputs, those of one run, while
+what they were made from is unchanged (`made_from.py`). A notebook with an output made from anything else is refused.
 """
 
 import argparse
@@ -81,13 +81,15 @@ def execute(notebook, folder=HERE):
 
 
 def settle(notebook, stored=None, keep_timings=False):
-    """Make the outputs the same from run to run, in place; unchanged timing cells keep `stored`'s.
+    """Make the outputs the same from run to run, in place; timing cells keep `stored`'s if none of them has changed.
 
-    With `keep_timings` a timing cell is unchanged if its source is.
+    All or none, as a card repeats what other cells say. With `keep_timings` each does whose own source is unchanged.
     Of the page's files that exhibits need, each is in the first output that needs it, and in no other.
     """
     before = {cell["id"]: cell for cell in stored.cells} if stored is not None else {}
     present = stamps(notebook.cells)
+    timings = [cell["id"] for cell in notebook.cells if "timing" in _tags(cell)]
+    of_one_run = keep_timings or all(_unchanged(before.get(one), present.get(one)) for one in timings)
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -96,12 +98,7 @@ def settle(notebook, stored=None, keep_timings=False):
             cell.outputs = []  # a control lives in its kernel: a stored one would say "model not found"
             continue
         old = before.get(cell["id"])
-        if (
-            "timing" in _tags(cell)
-            and old is not None
-            and old.outputs
-            and (keep_timings or _stamp(old) == present[cell["id"]])
-        ):
+        if "timing" in _tags(cell) and of_one_run and old is not None and old.outputs:
             cell.outputs = _of_the_same_files(old.outputs, cell.outputs)
         else:
             cell.outputs = _one_stream_each([_settled(output) for output in cell.outputs])
@@ -196,6 +193,10 @@ def difference(name, sources=SOURCES, target=HERE):
     if text_of(committed) != before:
         return f"{path.name} carries scripts of the page that have changed since: {again}."
     return None
+
+
+def _unchanged(old, stamp):
+    return old is not None and (not old.outputs or _stamp(old) == stamp)
 
 
 def _stamp(cell):

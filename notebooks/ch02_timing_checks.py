@@ -106,10 +106,10 @@ _CHANGES = {
 
 
 def _crosses(sheet):
-    """Return the smallest size at which the modelled GPU, copies included, beats the recorded CPU."""
+    """Return the size from which the modelled GPU, copies included, beats the recorded CPU, between sizes too."""
     cpu = load_trace("epyc-2-cores")
     both = [cpu.at(n) for n in cpu.sizes()] + [sheet.matmul(n) for n in cpu.sizes()]
-    return crossover(both).with_transfers
+    return crossover(both, between_sizes=True).with_transfers
 
 
 def _explains(answer):

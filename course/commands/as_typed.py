@@ -19,6 +19,7 @@ _INSTEAD = {
     "batch-size": "a batch is the problem's own: --problem=MODULE:FUNCTION, which returns mnist(batch_size=128).",
     "data-dir": "the digits come with the course; --data=FILE takes others, --problem=MODULE:FUNCTION reads any data.",
     "model-base-path": "write the folder alone: `serve /tmp/models` serves every model in it.",
+    "rest-api-port": "--port is HTTP's here, and --grpc-port is gRPC's.",
     "model-name": "a model is called as its folder is: `serve /tmp/models` serves /tmp/models/mnist/1 as mnist.",
 }
 _INSTEAD["data-path"] = _INSTEAD["data-dir"]

@@ -73,10 +73,10 @@ def _submit(file: Path) -> Path:
     """Check the file, start the process that runs its job, and return the job's folder."""
     with held_back():
         from course.commands.job_file import read_job
-        from course.training.problems.named import named_problem
+        from course.commands.train import check
     described = read_job(file)
     try:
-        named_problem(described.train["problem"], described.train["settings"])
+        check(described.counts["worker"], **described.train)
     except ValueError as error:
         raise ValueError(f"{file}: [train] {str(error).replace('--', '', 1)}") from None
     folder = _jobs() / described.name
@@ -144,6 +144,8 @@ def _stop(folder):
             raise TimeoutError(
                 f"{entry.name}: process {entry.pid} has not ended for {JOB_STOPS:.0f} s; --logs says more"
             )
+        if not (folder / "end").exists():  # it was still starting, and could not say so itself
+            (folder / "end").write_text("stopped", encoding="utf-8")
     say(_status(folder))
 
 

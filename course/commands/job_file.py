@@ -12,7 +12,7 @@ from course.commands.flags import TRAIN, flags
 from course.deploy.deploy import check_options, option_names
 from course.deploy.options import did_you_mean
 
-_TRAIN = "problem settings mode steps epochs optimizer learning_rate seed max_staleness aggregate checkpoint_dir"
+_TRAIN = "problem settings data mode steps epochs optimizer learning_rate seed max_staleness aggregate checkpoint_dir"
 _TRAIN += " save_model_secs resume validate steps_to_validate summaries device"
 _TYPES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text in quotes"}
 

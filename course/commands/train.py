@@ -19,6 +19,7 @@ from course.training.hooks.tensorboard import WriteSummaries
 from course.training.problems.named import NamedProblem, named_problem
 from course.training.problems.problem import Problem, shown
 from course.training.records import TrainingResult, TrainingSettings
+from course.training.server.rules import make_rule
 from course.training.worker.device import checked_device
 
 
@@ -84,7 +85,7 @@ def report(
 
     if summaries_of != "chief":
         raise ValueError("--summaries-of all is for roles; alone, --summaries DIR has the losses of every worker.")
-    training = _training(workers, checkpoint_dir is not None, **more)
+    training = _training(workers, checkpoint_dir is not None, device=device, **more)
     task, settings = training.task, training.settings
     hooks = [*training.hooks, SayProgress(say)]
     hooks += [SayParameters(say, steps_to_validate)] if steps_to_validate else []
@@ -108,6 +109,13 @@ def report(
         )
     for line in training.lines(result):
         say(line)
+
+
+def check(
+    workers: int, *, checkpoint_dir: str | None, resume: bool, steps_to_validate: int | None, **more: Any
+) -> None:
+    """Raise what `report` raises for these arguments before it starts anything."""
+    _training(workers, checkpoint_dir is not None, **more)
 
 
 def _role_of(spec, job, index, *, device, simulated_gpus, checkpoint_dir, resume, **more):
@@ -178,6 +186,7 @@ def _training(
     validate: int | None = None,
     summaries: str | None = None,
     save_model_secs: float | None = None,
+    device: str | None = None,
     **more: Any,
 ) -> _Training:
     """Return what the flags ask for, checked: ValueError for a wrong one. `saves`: whether there is a checkpoint_dir.
@@ -189,6 +198,8 @@ def _training(
     choice = named_problem(problem, settings, data)
     made, task = choice.made(optimizer, learning_rate), choice.make()
     how = TrainingSettings(mode, workers, choice.steps if steps is None else steps, **more)
+    make_rule(how, None)
+    checked_device(device)
     epoch = None
     if epochs is not None:
         if steps is not None:

@@ -40,11 +40,13 @@ def scale(rates: Mapping[str, Mapping[int, float]], title: str, label: str, alt:
     return picture(fig, f"{title}. Gradients a second, {label}. {alt or '; '.join(ends) + '.'}")
 
 
-def latency(curves: Mapping[str, Mapping[float, float]], title: str, alone: float, alt: str = "") -> Picture:
+def latency(
+    curves: Mapping[str, Mapping[float, float]], title: str, alone: float, alt: str = "", percent: int = 99
+) -> Picture:
     """Return a `Picture` of up to four curves: name -> requests a second -> seconds, on a log axis of milliseconds.
 
-    `alone`: the seconds of a request that nobody else is in the way of, drawn as a thin line. Raises ValueError for
-    more curves than can be told apart.
+    `alone`: the seconds of a request that nobody else is in the way of, drawn as a thin line. `percent`: how many of
+    100 requests are answered within those seconds. Raises ValueError for more curves than can be told apart.
     """
     looks = compared("draw.latency(curves)", curves)
     with figure(title=title, figsize=(7.2, 3.8)) as (fig, axes):
@@ -55,7 +57,7 @@ def latency(curves: Mapping[str, Mapping[float, float]], title: str, alone: floa
             rates = sorted(curve)
             axes.plot(rates, [1e3 * curve[rate] for rate in rates], markersize=5, **look)
             name_beside(axes, name, (rates[-1], 1e3 * curve[rates[-1]]), look)
-        axes.set(yscale="log", xlabel="requests a second that were answered", ylabel="99 of 100 within, ms")
+        axes.set(yscale="log", xlabel="requests a second that were answered", ylabel=f"{percent} of 100 within, ms")
         axes.set_ylim(bottom=500 * alone)
         low, high = axes.get_ylim()
         marks = [mark * 10.0**power for power in range(-3, 6) for mark in (1, 2, 5)]
@@ -64,7 +66,7 @@ def latency(curves: Mapping[str, Mapping[float, float]], title: str, alone: floa
         axes.minorticks_off()
         axes.grid(True)
     ends = (f"{name}: {1e3 * curve[max(curve)]:.1f} ms at {max(curve):,.0f} a second" for name, curve in curves.items())
-    return picture(fig, f"{title}. 99 of 100 requests are answered within, {alt or '; '.join(ends) + '.'}")
+    return picture(fig, f"{title}. {percent} of 100 requests are answered within, {alt or '; '.join(ends) + '.'}")
 
 
 def name_beside(axes: Any, name: str, end: tuple[float, float], look: Mapping[str, str]) -> None:

@@ -53,7 +53,10 @@ def _piece(a, b, by, part, place):
         b = b[:, part]
     else:
         a, b = a[:, part], b[part]
-    return a.to(place) @ b.to(place)
+    waits = (
+        place.type == "cpu"
+    )  # a device's own queue keeps its product behind its copies; from pinned memory they overlap
+    return a.to(place, non_blocking=not waits) @ b.to(place, non_blocking=not waits)
 
 
 def _checked(a, b, devices, by):

@@ -25,7 +25,7 @@ class Way:
     """A way to all gradients: the `chapter` that has it, its `hours`, and what `machines` of one kind cost.
 
     `egress_gb` are sent from one region to another meanwhile. The seconds in which machines start are not counted.
-    `label` says what kind of figures these are, and whose.
+    `label` says what kind of figures these are, and whose. `an_update` is how many gradients an update is the mean of.
     """
 
     what: str
@@ -35,6 +35,12 @@ class Way:
     machines: int
     label: str
     egress_gb: float = 0.0
+    an_update: int = 1
+
+    @property
+    def updates(self) -> float:
+        """How often the parameters change: a training with fewer updates of the same gradients is another one."""
+        return gradients() / self.an_update
 
     @property
     def dollars(self) -> float:
@@ -94,7 +100,8 @@ def _modelled(name, chapter, parameters_on):
 def _simulated(name, chapter, design, workers):
     hours = gradients() * _seconds(design, workers) / 3600
     machines = workers if design == "tree" else workers + 1  # one more is the server
-    return Way(name, chapter, hours, _CORE, machines, _simulation())
+    an_update = 1 if design == "asynchronous" else workers
+    return Way(name, chapter, hours, _CORE, machines, _simulation(), an_update=an_update)
 
 
 def _far_apart(name, chapter, places):
@@ -104,7 +111,7 @@ def _far_apart(name, chapter, places):
     away = sum(place != places[0] for place in places) / len(places)
     gigabytes = 2 * away * gradients() * NBYTES / 1e9  # a gradient there, parameters back
     hours = gradients() / rate / 3600
-    return Way(name, chapter, hours, _CORE, len(places) + 1, _simulation(), gigabytes)
+    return Way(name, chapter, hours, _CORE, len(places) + 1, _simulation(), gigabytes, len(places))
 
 
 def _simulation():

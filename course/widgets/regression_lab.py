@@ -7,7 +7,7 @@ import os
 import threading
 import weakref
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -47,6 +47,10 @@ class TrainingExhibit(Exhibit):
         if before is not None and (lab := before()) is not None:
             lab.stop()
             threading.Thread(target=lab.close, name="closing the lab before").start()  # it may take seconds
+
+    def wait(self, timeout: float | None = 120.0) -> Self:
+        """Return when the training has ended, whose processes start first; TimeoutError after `timeout` seconds."""
+        return super().wait(timeout)
 
     def stored(self) -> list:
         """Return the last training, if there is one; while outputs are made to be stored, also those of the grid."""

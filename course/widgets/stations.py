@@ -44,7 +44,7 @@ STATIONS = (
         "CPU and GPU: timing a matrix product",
         "How big must a matrix be before the GPU wins?",
         (MOVES,),
-        ("size", "twice", "watch", "T4", "streams"),
+        ("size", "twice", "watch", "T4 size", "streams"),
         ("matmul_flops", "right_stopwatch", "break_even", "explain_crossover"),
     ),
     Station(
@@ -92,7 +92,7 @@ STATIONS = (
         "A model that others call",
         "A server takes 1 ms for a request, and 800 come every second: how long do the unluckiest 1 in 100 wait?",
         (WAITS,),
-        ("unluckiest", "rate", "search", "loops", "queues", "failed"),
+        ("unluckiest", "rate", "search", "one in ten", "queues", "failed"),
         ("mean_inside", "percentile_of", "batches", "asked"),
     ),
     Station(

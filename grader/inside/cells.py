@@ -5,7 +5,6 @@ IPython's own translation first, and IPython is loaded only then. Outputs are no
 """
 
 import ast
-import asyncio
 import builtins
 import contextlib
 import functools
@@ -84,7 +83,11 @@ class Notebook:
 
     def _evaluate(self, code):
         value = eval(code, self.names)
-        return asyncio.run(value) if inspect.iscoroutine(value) else value
+        if not inspect.iscoroutine(value):
+            return value
+        import asyncio  # slow to import, and few cells await anything
+
+        return asyncio.run(value)
 
 
 def _pieces(tree):

@@ -71,12 +71,15 @@ def selftest(
     `short` marks one wrong answer of every exercise in one submission, so it can't see that one answer costs another
     exercise; it marks the first `FEW` of each, repeats less, and asks none the questions of many secrets:
     of `secrets`, or of three where a question takes seconds. `checks=False` leaves the notebook's own checks out.
+    The solution of an exercise that is called from outside is asked the questions that are not drawn once only.
     """
     problems = list(_as_written(lab))
     answers = [answer for exercise in lab.exercises if not exercise.manual for answer in answers_to(exercise, lab)]
     marker = _Marker(lab, sandbox, tell)
     for number in range(IN_A_ROW_SHORT if short else IN_A_ROW):
         problems += marker.mark([_solution(lab, e) for e in lab.exercises], f"{SOLUTION}, time {number + 1}")
+        marker.lab = replace(lab, exercises=[_what_is_drawn(e) for e in lab.exercises])
+    marker.lab = lab
     problems += _of_the_checks(lab, tell) if checks else []
     problems += _of_wrong_answers(marker, answers, short)
     problems += [] if short else _of_many_secrets(lab, answers, sandbox, tell, secrets)
@@ -94,7 +97,8 @@ def _of_wrong_answers(marker, answers, short):
     for together in _rows(lab, wrong)[:FEW] if short else [[answer] for answer in wrong]:
         title = " + ".join(f"{a.exercise}: {a.label}" for a in together)
         names = {answer.exercise for answer in together}  # the others are the solution, which needs its time and tries
-        marker.lab = replace(lab, exercises=[_quick(e) if e.name in names else e for e in lab.exercises])
+        asked = [_quick(e) if e.name in names else _what_is_drawn(e) for e in lab.exercises]
+        marker.lab = replace(lab, exercises=asked)
         yield from marker.mark(together, title, alone=not short)
 
 
@@ -164,6 +168,19 @@ def _one_try(exercise):
 def _quick(exercise):
     # a wrong answer has to lose: one wrong question of a group will do
     return replace(_one_try(exercise), seconds=min(exercise.seconds, PATIENCE), asks_on=False)
+
+
+def _what_is_drawn(exercise):
+    # called from outside, each question takes some sandboxes: to the solution the fixed ones are the same each time
+    stated = exercise.statement
+    if exercise.outside is None:
+        return exercise
+    return replace(exercise, statement=replace(stated, cases=lambda draw: _drawn(stated.questions(draw))))
+
+
+def _drawn(cases):
+    cases = list(cases)
+    return [case for case in cases if not case.edge] or cases
 
 
 class _Marker:

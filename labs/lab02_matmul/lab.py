@@ -147,6 +147,7 @@ with simulated_gpus(1) as gpus:
             there = block.to("cuda:0", non_blocking=True)
         torch.cuda.current_stream().wait_stream(copies)
         there @ w
+        there.record_stream(torch.cuda.current_stream())  # its memory is not the next block's while it is read
     spans = [span for span in gpus.clock.spans if span.lane in kinds]
 events = [{"what": kinds[s.lane], "start": round(s.start * 1e6), "end": round(s.stop * 1e6)} for s in spans]
 print(take_apart(events))

@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -38,6 +39,14 @@ def export_digits(directory, seed=0, **more):
     network = Digits(seed)
     more = {"outputs": ["scores"], "signatures": {"features": (network.classify, torch.rand(2, 100))}, **more}
     return export(network, torch.rand(2, 784), directory, name="digits", **more)
+
+
+def until(condition, awaited="what was awaited"):
+    """Wait until `condition()` is true."""
+    ends = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < ends, f"no {awaited} in {PATIENCE:g} s"
+        time.sleep(0.02)
 
 
 class Served:
@@ -75,9 +84,11 @@ class Served:
         return self._children("reader")
 
     def _children(self, module):
-        children = psutil.Process(self.process.pid).children()
-        alive = [process for process in children if process.status() != psutil.STATUS_ZOMBIE]
-        return [process for process in alive if f"modelserver.compute.{module}" in " ".join(process.cmdline())]
+        found = []
+        for process in psutil.Process(self.process.pid).children():
+            with suppress(psutil.NoSuchProcess):  # one that was killed, while the server has not noticed
+                found += [process] if f"modelserver.compute.{module}" in " ".join(process.cmdline()) else []
+        return found
 
     @property
     def grpc(self):

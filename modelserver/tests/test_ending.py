@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import threading
-import time
 
 import grpc
 import numpy
@@ -22,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from modelserver import Client, ServingError, export
 from modelserver.commands import serve
 from modelserver.tests.grpc_calls import called, infer_message, output
-from modelserver.tests.served import PATIENCE, serving
+from modelserver.tests.served import PATIENCE, serving, until
 
 
 class Doubled(torch.nn.Module):
@@ -57,15 +56,16 @@ def write_certificate(path):
     path.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM) + private)
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_over_tls_with_a_token_and_what_is_under_way_is_answered_at_the_end(models, tmp_path):
     write_certificate(tmp_path / "s.pem")
     (tmp_path / "token").write_text("a-long-word\n")
     flags = ("--workers", 1, "--tls", tmp_path / "s.pem", "--token-file", tmp_path / "token")
-    flags += ("--device", "/gpu:1", "--simulated-gpus", 2, "--verbose", "--grpc-port", 0)
+    flags += ("--device", "/gpu:1", "--simulated-gpus", 2, "--verbose", "--grpc-port", 0, "--model-seconds", 100)
     with serving(models, *flags) as served:
         url = served.url.replace("http:", "https:")
-        with Client(url, deadline=2) as stranger, pytest.raises(ServingError, match="CERTIFICATE_VERIFY_FAILED"):
+        with Client(url, deadline=PATIENCE) as stranger, pytest.raises(ServingError, match="CERTIFICATE_VERIFY_FAILED"):
             ask(stranger)
         with Client(url, certificate=str(tmp_path / "s.pem")) as nobody, pytest.raises(ServingError) as refused:
             ask(nobody)
@@ -95,9 +95,9 @@ def test_over_tls_with_a_token_and_what_is_under_way_is_answered_at_the_end(mode
                 asking, (b"serving_batch_rows_count{} 2", b"serving_queue_length 1"), strict=True
             ):
                 thread.start()
-                _until(lambda under_way=under_way: under_way in _metrics(url, tmp_path))
+                until(lambda under_way=under_way: under_way in _metrics(url, tmp_path))
             served.process.send_signal(signal.SIGINT)
-            _until(lambda: not _listens(served.port))
+            until(lambda: not _listens(served.port))
             worker.resume()
             for thread in asking:
                 thread.join()
@@ -109,8 +109,9 @@ def test_over_tls_with_a_token_and_what_is_under_way_is_answered_at_the_end(mode
 
 @pytest.mark.faults
 @pytest.mark.long
-def test_workers_end_with_a_front_process_that_is_killed_and_a_client_finds_the_next(models):
-    with serving(models, "--workers", 1, ends_well=False) as first:
+def test_workers_end_with_a_front_process_that_is_killed_and_a_client_finds_the_next(models, free_ports):
+    (port,) = free_ports(1)  # one that nobody gets between the two servers
+    with serving(models, "--workers", 1, port=port, ends_well=False) as first:
         (worker,) = first.workers()
         with Client(first.url, deadline=PATIENCE) as client:
             assert ask(client) == [[2, 2, 2]]
@@ -121,7 +122,7 @@ def test_workers_end_with_a_front_process_that_is_killed_and_a_client_finds_the_
             first.process.kill()
             psutil.wait_procs([worker], PATIENCE)
             assert not worker.is_running()
-            with serving(models, "--workers", 1, port=first.port):
+            with serving(models, "--workers", 1, port=port):
                 asking.join()
         assert answers == [[[2, 2, 2]]]
 
@@ -173,10 +174,3 @@ def _metrics(url, folder):
 def _listens(port):
     with socket.socket() as connection:
         return connection.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _until(condition):
-    ends = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < ends
-        time.sleep(0.02)

@@ -17,7 +17,7 @@ import torch
 from modelserver import Client, ServingError, export
 from modelserver.protocol.grpc_messages import message_class
 from modelserver.tests.grpc_calls import called, infer_message
-from modelserver.tests.served import PATIENCE, export_digits, serving
+from modelserver.tests.served import PATIENCE, export_digits, serving, until
 from modelserver.tests.slow.churn import both_up
 from modelserver.tests.test_bad_input import Caller
 
@@ -33,14 +33,6 @@ def body(rows):
 BODY, LARGE = body(1), body(64)
 assert len(LARGE) > 1 << 18
 pytestmark = pytest.mark.long
-
-
-def until(condition):
-    ends = time.monotonic() + PATIENCE
-    while not (value := condition()):
-        assert time.monotonic() < ends
-        time.sleep(0.02)
-    return value
 
 
 def status(served, path, method="GET"):
@@ -154,7 +146,8 @@ def test_after_the_reader_ended_another_reads_large_json(served):
         for _ in range(2):
             caller.post(LARGE)
             assert caller.answer()[0] == 200
-            until(lambda: served.readers())[0].suspend()
+            until(served.readers)
+            served.readers()[0].suspend()
             caller.post(LARGE)
             served.readers()[0].kill()
             code, headers, content = caller.answer()

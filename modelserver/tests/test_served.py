@@ -1,11 +1,11 @@
 """A server as a reader starts it, asked over HTTP: answers, refusals, metrics, versions that change."""
 
+import contextlib
 import gzip
 import json
 import re
 import socket
 import threading
-import time
 
 import grpc
 import httpx
@@ -18,7 +18,7 @@ from modelserver import Client, ServingError, export, pin
 from modelserver.commands import versions
 from modelserver.protocol.grpc_messages import message_class
 from modelserver.tests.grpc_calls import called, infer_message, output
-from modelserver.tests.served import PATIENCE, Digits, export_digits, serving
+from modelserver.tests.served import PATIENCE, Digits, export_digits, serving, until
 
 
 class Table(torch.nn.Module):
@@ -172,7 +172,8 @@ def test_over_grpc_the_same_model_answers_and_the_same_page_counts(channel, clie
 
     before = counted()
     answer = called(channel, "ModelInfer", infer_message("digits", "image", rows, id="mine"))
-    assert (answer.model_version, answer.id) == (number, "mine") and counted() == before + 1
+    assert (answer.model_version, answer.id) == (number, "mine")
+    until(lambda: counted() == before + 1)  # it is counted once it is sent, and may be here sooner
     numpy.testing.assert_allclose(output(answer), own_answer(int(number), images(3)), atol=1e-5)
     message = infer_message("digits", "features", rows[:, :100])
     message.parameters["signature_name"].string_param = "features"
@@ -263,9 +264,13 @@ def test_half_requests_and_what_is_no_http_leave_the_server_up(served, http):
         b"POST /v2/models/digits/infer HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
     ):
         with socket.create_connection(("127.0.0.1", served.port), PATIENCE) as connection:
-            connection.sendall(sent)
-            connection.shutdown(socket.SHUT_WR)
-            response = connection.recv(65536)
+            with contextlib.suppress(OSError):  # it was refused, and the connection closed, before all was sent
+                connection.sendall(sent)
+                connection.shutdown(socket.SHUT_WR)
+            try:
+                response = connection.recv(65536)
+            except ConnectionResetError:
+                continue
             assert not response or response.split()[1] in (b"400", b"431", b"413", b"404"), response
     bomb = gzip.compress(bytes(10**8))
     response = http.post("/v2/models/digits/infer", content=bomb, headers={"Content-Encoding": "gzip"})
@@ -322,7 +327,4 @@ def _labelled(seed):
 
 
 def _served_is(client, number):
-    ends = time.monotonic() + PATIENCE
-    while client.metadata("digits")["parameters"]["version"] != str(number):
-        assert time.monotonic() < ends, f"version {number} is not served: {client.metadata('digits')}"
-        time.sleep(0.05)
+    until(lambda: client.metadata("digits")["parameters"]["version"] == str(number), f"version {number}")

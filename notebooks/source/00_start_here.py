@@ -23,10 +23,10 @@ CourseMap()
 # | You need | a little Python; no PyTorch, no Dask |
 # | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
 #
-# One task goes through all of them: a network has to learn, in six million steps, and one machine takes **nine hours**
-# for that, as long as you will read. Each chapter takes something away from the nine hours, or shows why it can't, and
-# chapter 09 adds up what is left, in minutes and in dollars. Nobody has waited for it: these hours are *simulated* with
-# the costs of a real machine, or *modelled* from data sheets.
+# One task goes through all of them: a network learns from six million *gradients*, each worked out from a hundred images,
+# and one machine takes **nine hours** for that, as long as you will read. Each chapter takes something away from the nine
+# hours, or shows why it can't, and chapter 09 adds up what is left, in minutes and in dollars. Nobody has waited for it:
+# these hours are *simulated* with the costs of a real machine, or *modelled* from data sheets.
 
 # %% tags=["nbval-check-output"]
 import sys
@@ -43,7 +43,7 @@ print("course:", course.__version__, "| Python:", python)
 # type a number, and press *Commit*. The answer is folded until then; it opens with your guess in its picture. If you
 # would rather not bet, click on it. The cells run without a guess as well.
 #
-# A `float32` number has 4 bytes. How many has a matrix of them?
+# A `float32` number has 4 bytes. How many does a matrix of them have?
 
 # %%
 from course.widgets import Predict, Scorecard
@@ -110,7 +110,7 @@ from course import list_devices
 list_devices()
 
 # %% [markdown]
-# A container or a hosted notebook may see a large machine and be allowed a small part of it. What counts is the part.
+# A container or a hosted notebook may see a large machine and be allowed a small part of it. The part counts.
 
 # %% tags=["timing"]
 import platform

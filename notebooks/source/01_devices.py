@@ -59,8 +59,8 @@ print(list_devices()[0])
 # %% [markdown]
 # ## Names
 #
-# A name says which *kind* of device and which *one* of its kind, counted from 0. In front of it may stand whose
-# device it is: a task of a job, which chapter 04 starts. TensorFlow and torch spell the same thing differently. How
+# A name says which *kind* of device and which *one* of its kind, counted from 0. The task that has the
+# device may stand in front, as chapter 04 writes it. TensorFlow and torch spell the same thing differently. How
 # many different devices are named here?
 
 # %% tags=["nbval-check-output"]
@@ -96,7 +96,7 @@ gpus = None if torch.cuda.is_available() else simulated_gpus(4)
 list_devices()
 
 # %% [markdown]
-# What is simulated says so, in the list and in every tensor that lies there:
+# A simulated device says so, in the list and in every tensor that lies there:
 
 # %%
 x = torch.ones(2, 3, device="cuda:0")
@@ -448,7 +448,7 @@ print(f"{every_time.seconds / once.seconds:.1f} times as long (modelled)")
 every_time.picture("x moved in every step: the GPU waits for the bus")
 
 # %% [markdown]
-# The `with` has ended, and with it the simulation. What is left of it refuses every use; it never gives numbers:
+# The `with` has ended, and with it the simulation. Its tensors refuse every use; they never give numbers:
 
 # %% tags=["nbval-check-output"]
 try:
@@ -627,7 +627,7 @@ with simulated_gpus(1):
 #
 # <details><summary>Hint</summary>
 #
-# Make a tensor where it shall be used. What doesn't change in a loop belongs in front of it. Looking at a loss brings
+# Make a tensor where it is used. What doesn't change in a loop belongs in front of it. Looking at a loss brings
 # it home, and waits for it: look once, at the end.
 #
 # </details>

@@ -19,7 +19,7 @@ gpus.clock.picture("One product of 1500: copies take most of the time")
 
 # %% [markdown]
 # Each lane is a part of the machine, and the orange bar is the product. All the rest was spent on bringing two matrices
-# there and one back.
+# there and one back; the host waits meanwhile.
 #
 # | | |
 # |---|---|
@@ -32,7 +32,7 @@ gpus.clock.picture("One product of 1500: copies take most of the time")
 # day that stands beside it. *Modelled*: worked out from a maker's data sheet, by hand or by the clock of simulated GPUs;
 # nobody measured it.
 #
-# Two n × n matrices lie in the computer's memory, and their product shall lie there too. When is it worth sending them
+# Two n × n matrices lie in the computer's memory, and you want their product there too. When is it worth sending them
 # to a large GPU? (The answer takes half of the chapter.)
 
 # %%
@@ -241,9 +241,9 @@ for n in sizes:
 
 # %% [markdown]
 # At 1500 the copies take 27 times as long as the product. As n grows the work outgrows the bytes, and their part
-# shrinks; but not fast. Ordinary memory is *pageable*: the system may move it, so the driver copies it on the host
-# first, and the bus waits for that. Memory that you *pin* (`tensor.pin_memory()`) goes straight over the bus. What
-# would that save?
+# shrinks; but not fast. Ordinary memory is *pageable*: the system may move it, so the driver first copies it on the
+# host, which waits for that (the first picture has both copies in one bar). Memory that you *pin*
+# (`tensor.pin_memory()`) goes straight over the bus. What would that save?
 
 # %% tags=["nbval-check-output"]
 with simulated_gpus(1) as gpus:
@@ -252,6 +252,10 @@ with simulated_gpus(1) as gpus:
         with gpus.clock.timed() as copy:
             tensor.to("cuda:0")
         print(f"{what:8} one factor of 1500 in {copy}")
+print(f"pinning it: {a.nbytes / 12e9 * 1e6:.0f} µs, a copy on the host, at 12 GB/s; this clock leaves it out")
+
+# %% [markdown]
+# Together as long as from pageable memory: so pin what is sent more than once. What is left for the product?
 
 # %%
 draw.copy_share([h200.matmul(n) for n in sizes])
@@ -260,14 +264,15 @@ draw.copy_share([h200.matmul(n) for n in sizes])
 # ## Who wins, and from where?
 #
 # `crossover` takes the times of one CPU and one GPU and gives the smallest size at which the GPU is faster: by the
-# product alone, and with the copies. Here the CPU is the recorded one, two cores, and the GPU is modelled.
+# product alone, and with the copies. Here the CPU is the recorded one, two cores, and the GPU is modelled. Few sizes
+# were recorded; `between_sizes=True` finds where the lines between them cross.
 
 # %%
 from course import crossover
 
 recorded = [cpu.at(n) for n in cpu.sizes()]
 modelled = [h200.matmul(n) for n in cpu.sizes()]
-found = crossover(recorded + modelled)
+found = crossover(recorded + modelled, between_sizes=True)
 why = f"By the product alone it wins from {found.without_transfers} on; the copies make the rest."
 shown = [draw.crossover(recorded + modelled, found), f"{found}\nsizes tried: {cpu.sizes()}"]
 bet_size.reveal(found.with_transfers, why, shows=shown)
@@ -275,22 +280,23 @@ bet_size.reveal(found.with_transfers, why, shows=shown)
 # %% [markdown]
 # The picture has seconds over size, both on a scale of powers of ten; the grey band is what the copies add. The answer
 # is smaller than most people guess. It lies where the curves leave the floor: below it the GPU spends its time on
-# starting the op and the copies, which take 10 µs each however little there is to do. That decides, not the speed.
+# starting the op and the copies, which take 10 µs each however little there is to do. That decides more than speed.
 #
 # An NVIDIA T4, the GPU that free notebook services lend, has an eighth of the H200's float32 speed and a quarter of its
 # bus.
 
 # %%
-where = ["at a smaller n", "at the same n", "at twice the n or more"]
-bet_t4 = Predict("Where does the T4 start to win?", choices=where, name="02 T4")
+where = ["at a smaller n", "at an n up to a quarter larger", "at a larger n than that"]
+bet_t4 = Predict("Where does the T4 start to win?", choices=where, name="02 T4 size")
 bet_t4
 
 # %% tags=["nbval-check-output"]
 t4 = load_trace("t4-data-sheet")
-from_n = crossover(recorded + [t4.matmul(n) for n in cpu.sizes()])
+from_n = crossover(recorded + [t4.matmul(n) for n in cpu.sizes()], between_sizes=True)
 least, large = from_n.with_transfers, found.with_transfers
-answer = where[0] if least < large else where[1] if least < 2 * large else where[2]
-bet_t4.reveal(answer, "Its fixed costs are the same, and they decide.", shows=f"{t4.origin} - {from_n}")
+answer = where[0] if least < large else where[1] if least <= 1.25 * large else where[2]
+why = f"At {least} instead of {large}: its fixed costs are the same, and about half of the time there."
+bet_t4.reveal(answer, why, shows=f"{t4.origin} - {from_n}")
 
 # %% [markdown]
 # And by how much do the two win where they do?
@@ -302,7 +308,7 @@ for name, sheet in (("H200", h200), ("T4", t4)):
 print(f"the CPU: {cpu.origin}; the GPUs: by their data sheets")
 
 # %% [markdown]
-# A faster GPU wins by more, not from earlier.
+# A faster GPU wins by more, and hardly earlier.
 #
 # And on your machine? These are your CPU's times, measured now, against the same model. With more cores than two the
 # crossover moves up; when another program keeps a core busy, it moves down.
@@ -310,7 +316,8 @@ print(f"the CPU: {cpu.origin}; the GPUs: by their data sheets")
 # %% tags=["timing"]
 small = [16, 32, 64, 96, 128, 192, 256, 384, 512]
 mine = measure_matmul(small, budget=1)
-print("measured now against modelled:", crossover(mine + [h200.matmul(n) for n in small]))
+both = mine + [h200.matmul(n) for n in small]
+print("measured now against modelled:", crossover(both, between_sizes=True))
 
 # %% [markdown]
 # The slider times a product of your size on your CPU, in the background, and sets a modelled GPU beside it. Stop ends a
@@ -410,7 +417,7 @@ RooflineExplorer()
 # Copies and arithmetic use different parts of a GPU. While it multiplies one block, the next can be on its way. For
 # that a program needs two *streams* (queues of work), and *pinned* memory, which the bus may read on its own. Here is
 # the same work twice: a block at a time, and with a stream for the copies. `wait_stream` keeps a product from starting
-# before its block is there.
+# before its block is there, `record_stream` the next block from taking its memory while the product still reads it.
 
 
 # %%
@@ -426,6 +433,7 @@ def two_streams(blocks, w):
             there = block.to("cuda:0", non_blocking=True)
         products.wait_stream(copies)
         there @ w
+        there.record_stream(products)
 
 
 # %% [markdown]
@@ -452,7 +460,9 @@ with simulated_gpus(1) as gpus:
         lines.append(f"{what:20} {took}")
 pinning, streams = seconds[0] - seconds[1], seconds[1] - seconds[2]
 answer = "pinned memory" if pinning > streams else "the second stream"
-why = f"It saves {pinning / seconds[0]:.0%} of the whole, the other {streams / seconds[1]:.0%} of what is left."
+why = (
+    f"It saves {pinning / seconds[0]:.0%} once blocks are pinned, the other {streams / seconds[1]:.0%} of what is left."
+)
 bet_stream.reveal(answer, why, shows="\n".join(lines))
 
 # %% [markdown]
@@ -462,9 +472,10 @@ bet_stream.reveal(answer, why, shows="\n".join(lines))
 took.picture("While one block is multiplied, the next is on its way")
 
 # %% [markdown]
-# From pinned memory the bus takes a block as it is; from pageable memory the host copies it once more.
-# Work can be hidden, never removed: the busiest lane sets the time. Here that is neither the bus nor the arithmetic. It
-# is the host, which spends 10 µs on starting each copy and each product. Larger blocks would give it a rest.
+# From pinned memory the bus takes a block as it is; a pageable one the host copies first. `pin_memory()` is that copy,
+# and not on this clock: pinning a block to send it once saves nothing. Work can be hidden, never removed: the busiest
+# lane sets the time. Here that is the host, which spends 10 µs on starting each copy and each product. Larger blocks
+# would give it a rest.
 #
 # ## Threads
 #
@@ -477,13 +488,13 @@ for threads in (1, 2):
     print(measure(torch.mm, a, b, threads=threads))
 
 # %% [markdown]
-# With two free cores nearly; with one, no. A CPU time without its number of threads says little. A common trap:
+# At most; with one free core, no. A CPU time without its number of threads says little. A common trap:
 # `torch.utils.benchmark.Timer` uses *one* thread unless told otherwise.
 #
 # ## Bytes a number
 #
 # `float64` holds 8 bytes, `float32` 4, `bfloat16` 2. Fewer bytes move faster, and GPUs have special units for the short
-# ones. What is lost is digits.
+# ones. Digits are lost.
 
 # %% tags=["nbval-check-output"]
 print("float32:", int(torch.tensor(2**24 + 1, dtype=torch.float32)), "for", 2**24 + 1)
@@ -494,9 +505,9 @@ for dtype in ("float64", "float32", "bfloat16"):
     print(f"{dtype}: product {t.compute * 1e6:5.0f} µs, copies {t.copies * 1e6:5.0f} µs")
 
 # %% [markdown]
-# By the data sheet the same product runs 29 times as fast in bfloat16, in special units, as in float64. Then
-# the copies take sixty times as long as the product. Whether three digits are enough is a question about your data. On
-# the recorded CPU:
+# By the data sheet the same product runs 15 times as fast in bfloat16 as in float32. Then the copies take 65 times
+# as long as the product. float64 has special units of its own there, and is as fast as float32; a T4 has none.
+# Whether three digits are enough is a question about your data. On the recorded CPU:
 
 # %% tags=["nbval-check-output"]
 ratio = cpu.at(1024, "float64").compute / cpu.at(1024).compute
@@ -605,8 +616,8 @@ check(break_even)
 # %% [markdown]
 # **4. Explain a crossover.** The recorded CPU and the modelled T4 cross at some size. Change one figure of the GPU at a
 # time, and say where the crossover (copies included) goes: "earlier", "later" or "stays". `load_trace("t4-data-sheet")`
-# is a data class, so `dataclasses.replace(t4, launch=...)` makes the changed GPU, and `crossover` decides. But predict
-# first, and then say which of the five figures you would pay for.
+# is a data class, so `dataclasses.replace(t4, launch=...)` makes the changed GPU, and `crossover`, between sizes too,
+# decides. But predict first, and then say which of the five figures you would pay for.
 #
 # <details><summary>Hint</summary>At the crossover, what are the seconds of the GPU made of? Print `t4.matmul(n)` there
 # and compare its compute with its copies, and its copies with the latency.</details>
@@ -625,7 +636,7 @@ explanation = {
     "launch and copy latency a quarter": "earlier",
     "launch and copy latency fourfold": "later",
     "arithmetic eight times as fast": "stays",
-    "bus eight times as fast": "stays",
+    "bus eight times as fast": "earlier",
     "memory eight times as fast": "stays",
 }
 
@@ -646,9 +657,10 @@ check(explanation, "explain_crossover")
 # - Warm up, wait, repeat, take the median, state the spread and the threads. Time the product, not its surroundings.
 # - A GPU call that returned has been accepted, not done. Without `synchronize` you time the acceptance.
 # - A product is 2n³ operations on 3n² numbers: the larger, the more work for each byte.
-# - Count the copies. At n = 1500 they cost the modelled GPU 27 times the product itself; pin memory, and let them overlap.
-# - Where the GPU starts to win is decided by fixed costs; by how much it wins, by its speed. Few operations a byte: then
-#   memory is the limit.
+# - Count the copies. At n = 1500 they cost the modelled GPU 27 times the product itself; pin what is sent again, and
+#   let copies overlap.
+# - Where the GPU starts to win is decided mostly by fixed costs; by how much it wins, by its speed. Few operations a
+#   byte: then memory is the limit.
 #
 # ## Sources
 #

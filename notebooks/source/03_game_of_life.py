@@ -4,7 +4,7 @@
 # **How many cells a second is a three-line rule, and how many could it be?**
 #
 # Five cells walk across a board below, though nothing in their rule says "walk". What is alive here? Stop it, draw cells
-# of your own, and step. The course's long task is like this one: a small step, carried out six million times, in nine
+# of your own, and step. The course's long task is like this one: something small, six million times, in nine
 # hours. Before you share such work out among machines, ask how fast one of them can be.
 
 # %%
@@ -396,7 +396,7 @@ print("sum   ", "".join(str(2 * (twos >> k & 1) + (ones >> k & 1)) for k in rang
 # has two: `1` and `0`. Five operations added eight columns. With words of 64 bits the same five add 64 columns, and
 # as vector units take several words at once, several times that.
 #
-# Which 64 cells shall share a word? Not neighbours in a row: to meet, they would have to be moved past each other. Cut
+# Which 64 cells share a word? Not neighbours in a row: to meet, they would have to be moved past each other. Cut
 # the board into 64 bands, like 64 sheets, and lay them on top of each other. Bit j of a word is the cell of sheet j. Then
 # the word to the right holds the right neighbours of all 64 cells, and the word above the upper ones. `pack` lays the
 # sheets on top of each other. Take a board of 128 rows: each sheet has two of them. The word in row 1, column 3 must be
@@ -440,9 +440,9 @@ def decide_words(old):
 
 
 # %% [markdown]
-# Around it, the border. Above the first row of a sheet lies the last row of the sheet before. That is the last row of
-# words with every bit moved on by one place, sheet 0's to sheet 1; `last >> 63` brings the last sheet's to sheet 0.
-# Below, it is the same the other way round.
+# Then the border. The last row of the sheet before lies above the first row of a sheet. That is the last row of words with
+# every bit moved on by one place, sheet 0's to sheet 1; `last >> 63` brings the last sheet's to sheet 0. Below, the bits
+# move the other way.
 
 
 # %%
@@ -475,8 +475,8 @@ bet_rungs.reveal(ladder.gains[1:], why, shows=ladder)
 # The board is now 8 MB of words, and every generation asks the system for as much new memory, writes it, and reads it
 # back in the next. The processor has a small memory of its own, the cache, some ten times as fast; the words only don't
 # fit. So take a **tile** that does, with 16 more words on every side, and compute 16 generations of it before the next
-# tile. What lies outside the tile is missing, so the outermost ring of it comes out wrong, in each generation one ring
-# more: after 16 the margin is used up, and the middle is right.
+# tile. The cells around the tile are missing, so its outermost ring comes out wrong, in each generation one ring more:
+# after 16 the margin is used up, and the middle is right.
 
 
 # %%
@@ -525,7 +525,7 @@ def all_cores(board, generations):
 
 ladder = ladder.climb("life.run, all cores", speed(all_cores, big, 512))
 why = "Each core has its own tiles; four rows at a time and no new memory make the rest."
-bet_rungs.reveal(ladder.gains[1:], why, shows=ladder, stored=[16, 14, 3.2, 2.9, 3.6])
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder, stored=[12, 13, 2.8, 3.1, 3.9])
 
 # %% [markdown]
 # Fast, but right? A board of 2,048 × 1,024, 32 generations, each rung compared with the three lines, cell by cell.
@@ -758,6 +758,6 @@ check(diehard_generation, "diehard_generation")
 # %% [markdown]
 # ## Your guesses
 
-# %%
+# %% tags=["timing"]
 challenge = "a rung 7 of your own: beat life.run by any rule of arithmetic, and let the three lines be its judge."
 Scorecard(bet_glider, bet_soup, bet_rungs, challenge=challenge)

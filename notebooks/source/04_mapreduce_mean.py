@@ -4,9 +4,9 @@
 # **Two means, average them: right?** A colleague has the mean of one part of the data, you have the mean of the
 # other. You add the two and halve the sum. Is that the mean of everything?
 #
-# Each of the six million steps of the course's long task takes a mean over a hundred images. With half of the images
-# each, two machines could make four and a half hours of nine: if two means can be joined to one, and if sending them
-# costs less than it saves. In this chapter you start such machines, as processes with names, and join what they find.
+# Each of the six million gradients of the course's long task is a mean over a hundred images. With half of them each, two
+# machines could make four and a half hours of nine: if two means can be joined to one, and if sending them costs less
+# than it saves. In this chapter you start such machines, as processes with names, and join what they find.
 
 # %%
 from course.widgets import SliceMean
@@ -51,8 +51,8 @@ total = reduce(lambda left, right: left + right, counted)  # reduce
 print(total.most_common(4))
 
 # %% [markdown]
-# That is all there is to map and reduce. `course.map_reduce` is the same in one call. It takes the place where the
-# mapper shall run as an argument, an *executor*; without one, it runs here.
+# That is all there is to map and reduce. `course.map_reduce` is the same in one call. An argument, the *executor*, says
+# where the mapper runs; without it, that is here.
 
 # %% tags=["nbval-check-output"]
 from course import check, map_reduce
@@ -218,11 +218,11 @@ print(len(numbers), "different processes")
 # %% [markdown]
 # ## Where a call becomes a message
 #
-# `submit(add_number, 2, 300)` looks like a call. But no process can jump into another one's code. What goes to the task is
-# a *message*: which function, its arguments as bytes, and a number by which the answer finds its way back. The task reads
+# `submit(add_number, 2, 300)` looks like a call. But no process can jump into another one's code. A *message* goes to
+# the task: which function, its arguments as bytes, and a number by which the answer finds its way back. The task reads
 # it, makes the call, and sends the result, or the exception, as another message. That is a **remote procedure call**,
-# RPC. TensorFlow's servers spoke gRPC, Dask has a protocol of its own, and chapter 08's server speaks HTTP; each is calls
-# in messages. What is different from a call? Hand over a list, for the function to write in.
+# RPC. TensorFlow's servers spoke gRPC, Dask has a protocol of its own, and chapter 08's server speaks HTTP; each is
+# calls in messages. What is different from a call? Hand over a list, for the function to write in.
 
 
 # %% tags=["nbval-check-output"]
@@ -237,8 +237,8 @@ print("what came back:", answer, "- what I sent:", mine)
 
 # %% [markdown]
 # A call here would have changed `mine`. The task wrote in a copy, made of the message's bytes, and what came back is a
-# copy of that. A message can also be lost, its answer can be late, and who is to answer can die: a call can't. So whoever
-# sends one says how long to wait (`timeout=20`), and what is sent twice must do no harm. Both will be met below.
+# copy of that. A message can also be lost, its answer can be late, and the process that owes it can die: a call
+# can't. So the sender says how long to wait (`timeout=20`), and a message that comes twice must do no harm.
 #
 # A task that isn't in the cluster is an error at once. (Dask alone would wait for such a task, for ever.)
 
@@ -401,8 +401,8 @@ for parts in (1, 2, 3, 7):
 # ## How fast can it go?
 #
 # A sum does next to nothing with a number: it reads it and adds it. So how fast can a mean be, and right as well? Six
-# ways to the mean of the same sixteen million numbers follow. Beside each stand the bytes that it gets through in a
-# second, and how far it is off.
+# ways to the mean of the same sixteen million numbers follow. Each says how many bytes it gets through in a second, and
+# how far it is off.
 #
 # The lowest rung is a loop in Python, on a part of the numbers.
 
@@ -536,7 +536,7 @@ bet_rungs.reveal(ladder.gains[1:], why, shows=ladder)
 # %% tags=["timing"]
 ladder = climb(ladder, "course.mean, all cores", mean, data)
 why = "All cores wait for the same memory."
-bet_rungs.reveal(ladder.gains[1:], why, shows=ladder, stored=[168, 0.071, 4.7, 5.6, 1.2])
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder, stored=[300, 0.045, 5.5, 6.2, 1.0])
 
 # %% [markdown]
 # Where is the end? Every number must be read from memory once. `peak_reading` measures how many bytes a second the cores
@@ -617,8 +617,9 @@ with cluster.record() as tape:
 bet_born.reveal(messages.gains[1], why, shows=[ladder, ClusterTimeline(tape, beside="mean")], stored=7.4)
 
 # %% [markdown]
-# Behind the answer lies a tape of the cluster, with both, one after the other. Press Play, or step with ▶ from event to event. First the two slices leave this notebook, and both tasks wait, dotted,
-# for most of the run; then they make their numbers themselves, and work. Below, on the same axis, is a tape that came
+# The answer has a tape of the cluster, with both, one after the other. Press Play, or step with ▶ from event to event.
+# First the two slices leave this notebook, and both tasks wait, dotted, for most of the run; then they make their numbers
+# themselves, and work. Below, on the same axis, is a tape that came
 # with the course. Touch a bar to read what it is. Drag it longer, and see what waits for it.
 #
 # Fewer and smaller messages: on a cluster, look for that gain first. The next chapter has work where almost nothing
@@ -626,7 +627,7 @@ bet_born.reveal(messages.gains[1], why, shows=[ladder, ClusterTimeline(tape, bes
 #
 # ## A task dies
 #
-# Processes end when nobody expects it. Kill task 1 without warning, while it has work that is pinned to it.
+# Processes end when nobody expects it. Kill task 1 without warning, while it has work that was sent to it by name.
 
 
 # %% tags=["nbval-check-output"]
@@ -779,7 +780,7 @@ print(f"mean in two slices: {mean(seconds, [16, 4], by_hand.executor):.2f}")
 # %% [markdown]
 # Nobody. Work that names the lost task is refused at once, and work that names no task goes to those who are left.
 # Whoever looks after that machine types the line again. The new process has the old name and address, so programs that
-# pin work by name don't notice the change.
+# send work by name don't notice the change.
 
 # %% tags=["nbval-check-output"]
 terminals["task 1"] = type_in_terminal(start_task_1)
@@ -788,8 +789,8 @@ with by_hand.at("/job:local/task:1"):
     print(by_hand.executor.submit(add_number, 2, 300).result(timeout=20))
 
 # %% [markdown]
-# At the end, `close` lets go of the cluster and leaves its processes running: they aren't yours to end. What ends a
-# process is Ctrl-C in its terminal, or SIGTERM, as here. Each stops cleanly and says so by its exit code, 0.
+# At the end, `close` lets go of the cluster and leaves its processes running: they aren't yours to end. Ctrl-C in its
+# terminal ends a process, or SIGTERM, as here. Each stops cleanly and says so by its exit code, 0.
 
 # %% tags=["nbval-check-output"]
 by_hand.close()
@@ -829,6 +830,6 @@ for name in ("task 1", "task 0", "scheduler"):
 # %% [markdown]
 # ## Your guesses
 
-# %%
+# %% tags=["timing"]
 challenge = "beat 7.4 × in the last bet by any number of slices, and keep the mean right."
 Scorecard(bet_mean, bet_rungs, bet_born, challenge=challenge)

@@ -319,8 +319,8 @@ PiDarts(samples=20_000, seed=1, servers=16, streams="same")
 # ## Four GPUs, two tasks
 #
 # In chapter 01 four GPUs threw the same darts, because `torch.manual_seed` gives every GPU one seed. Now two tasks have
-# two *simulated* GPUs each, and every GPU gets a stream of its own. A pin that ends in `/gpu:1` places torch's ops
-# there; the function itself names no device.
+# two *simulated* GPUs each, and every GPU gets a stream of its own. `cluster.at` with a name that ends in `/gpu:1`
+# places torch's ops there; the function itself names no device.
 
 
 # %% tags=["nbval-check-output"]
@@ -391,7 +391,7 @@ for darts in (2_000_000, 4_000_000_000):
     print(f"{one / both:.1f} times as fast")
 
 # %% [markdown]
-# On two free cores the large job comes near twice the speed, the small one does not: what it waits for is the
+# The large job gains, on two free cores up to twice the speed; the small one does not: what it waits for is the
 # sending, not the throwing. And there is a limit that no number of servers removes. If a share s of the work can't be
 # split (starting, sending, adding up), n servers are at most 1/(s + (1 − s)/n) times as fast. That is Amdahl's law.
 
@@ -405,8 +405,8 @@ for s in (0.01, 0.1):
 #
 # ## How fast can it go?
 #
-# Two servers are worth a factor of two. What is one of them worth? This chapter began with a line of plain Python.
-# From there to the servers lead six rungs. Each throws darts at the same disc; each is faster than the one below.
+# Two servers are worth a factor of two at most. What is one of them worth? This chapter began with a line of plain Python.
+# Six rungs lead from there to the servers. Each throws darts at the same disc, most of them faster than the one below.
 #
 # The lowest rung is that line. `climb` puts a version on the ladder: its name, and how many darts a second it throws.
 
@@ -483,7 +483,7 @@ bet_rungs.reveal(ladder.gains[1:], why, shows=ladder)
 #
 # NumPy still makes an array for every operation: for `bits >> 17`, for `x * x`, for the sum. A compiler can keep one
 # dart's numbers in the processor's registers from the first operation to the last. `numba.njit` compiles a Python
-# function when it is first called. With it goes a random number generator that is a few operations short:
+# function when it is first called. Its random numbers take a few operations:
 # *xoshiro128+* keeps four words of 32 bits and stirs them by xor and shift. (numba computes in 64 bits unless told;
 # `uint32` cuts back to 32. `hit` is `inside` again, compiled: the same lines serve one dart as served an array.)
 
@@ -573,7 +573,7 @@ def on_servers(darts):
 
 ladder = ladder.climb("estimate_pi, two servers", speed(on_servers, 2**30))
 why = "Two cores, and nothing that either waits for."
-bet_rungs.reveal(ladder.gains[1:], why, shows=ladder, stored=[20, 3.7, 1.6, 9.2, 2.0])
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder, stored=[18, 3.8, 1.2, 9.2, 1.7])
 
 # %% [markdown]
 # Fast, but right? Each rung throws darts of its own, so the six differ. Each must be as far from pi as chance allows,
@@ -627,7 +627,7 @@ bet_sobol.reveal([float(f"{error:.1e}") for error in by_method["sobol"]], why, s
 # %% [markdown]
 # <details><summary>How much is that worth? (Open it after your guess.)</summary>
 #
-# At 262,144 darts the even ones err about ten times less: chance would need about a hundred times as many darts for
+# At 262,144 darts the even ones err ten to twenty times less: chance would need hundreds of times as many darts for
 # that. Their lines are steeper, too, near n^−3/4.
 #
 # </details>
@@ -719,6 +719,6 @@ except RuntimeError as error:
 # %% [markdown]
 # ## Your guesses
 
-# %%
+# %% tags=["timing"]
 challenge = "five correct decimals of pi with 2**18 darts: which method and which seed get there?"
 Scorecard(bet_decimals, bet_name, bet_rungs, bet_sobol, challenge=challenge)

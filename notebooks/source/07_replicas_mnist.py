@@ -4,7 +4,7 @@
 # **A thousand processes average 318 kB of gradients with no server: how many kB does each of them send?**
 #
 # Three workers made three hours of nine (simulated). A thousand could make half a minute: copies of one network, each with
-# a share of every batch, that average what they learn. But all of them must have the average before the next step, and
+# a batch of its own, that average what they learn. But all of them must have the average before the next step, and
 # one server was enough for three. In this chapter you train digits with a server, and then do without it.
 
 # %%
@@ -97,15 +97,17 @@ bet_two = Predict("Two GPUs are how many times as fast as one?", 0.25, 4.0, log=
 bet_two
 
 # %% tags=["nbval-check-output"]
-times = []
-for devices in (["/gpu:0"], ["/gpu:0", "/gpu:1"]):
-    with gpus.clock.timed() as took:
-        replicas.split_matmul(a, b, devices)
-    times.append(took)
-why = "The product, a thin bar under compute, was never what took the time: b has to be copied twice."
-shown = "\n".join(f"{count} GPU(s): {took}" for count, took in enumerate(times, 1))
-picture = took.picture("Two GPUs wait for one host: b has to be copied twice")
-bet_two.reveal(round(times[0].seconds / times[1].seconds, 2), why, shows=[shown, picture])
+times = {}
+for memory, factors in (("pageable", (a, b)), ("pinned", (a.pin_memory(), b.pin_memory()))):
+    for devices in (["/gpu:0"], ["/gpu:0", "/gpu:1"]):
+        with gpus.clock.timed() as took:
+            replicas.split_matmul(*factors, devices)
+        times[memory, len(devices)] = took
+gain, pinned = (round(times[memory, 1].seconds / times[memory, 2].seconds, 2) for memory in ("pageable", "pinned"))
+why = f"The product is a thin bar; one host copies b twice. From pinned memory (chapter 02) nobody waits for it: {pinned} ×."
+shown = "\n".join(f"{memory}, {count} GPU(s): {took}" for (memory, count), took in times.items())
+picture = times["pageable", 2].picture("Two GPUs wait for one host: b has to be copied twice")
+bet_two.reveal(gain, why, shows=[shown, picture])
 
 # %% [markdown]
 # Those are seconds of the simulation's *modelled* clock, worked out from a data sheet. Your own clock can't tell: two
@@ -295,9 +297,9 @@ print(f"after 50 updates at most {apart(one_big_batch(50), short.parameters):.4f
 # ## A worker a GPU
 #
 # So far the workers computed on their CPU. Where a machine has GPUs, each worker should have one to itself, and the
-# parameter server needs none: it keeps numbers in memory and adds. Which GPUs a process sees is decided by the
-# environment variable `CUDA_VISIBLE_DEVICES`, read once, when PyTorch first looks. So it has to be right for each *role*
-# before the role starts. There are two GPUs, a server and two workers.
+# parameter server needs none: it keeps numbers in memory and adds. The environment variable `CUDA_VISIBLE_DEVICES`,
+# read once, when PyTorch first looks, says which GPUs a process sees. So it has to be right for each *role* before the
+# role starts. There are two GPUs, a server and two workers.
 
 # %%
 choices = ["0,1 for all three", "0,1 for the server, 0 and 1 for the workers", "0,1 for the server, 0 for both workers"]
@@ -541,7 +543,7 @@ DigitPad(networks, *digits.one_of_each())
 # %% [markdown]
 # The first three are replicas: equal bits, equal shares. The synchronous server's network differs from them by less
 # than you can see, whatever you draw. The asynchronous one has opinions of its own where a digit is unclear. The classic
-# one guesses, and is often sure of it: so its first weights have it, and its small steps have hardly moved them.
+# one guesses, and is often sure of it: its small steps have hardly moved its first weights.
 #
 # And if somebody fails? A ring needs everybody.
 
@@ -679,13 +681,12 @@ bet_most.reveal(most, "Its steps grow as the logarithm of the workers.", shows=[
 #
 # </details>
 #
-# The nine hours, with a thousand workers: an hour and a half by one server, about four minutes by a tree, where half a
-# minute would be a thousandth (simulated, like the picture).
+# The gradients of nine hours, with a thousand workers: an hour and a half by one server, about four minutes by a tree,
+# where half a minute would be a thousandth (simulated, like the picture).
 #
-# So libraries choose by size: NCCL has rings for large gradients, and trees for many ranks. What the simulation leaves
-# out: networks slower than this machine's memory, and workers that fail. Nor does it know how far it holds: nothing with
-# more than eight workers was measured, and nothing on a network. Its largest errors are small gradients on crowded
-# cores, whose time is a few wakings of processes.
+# So libraries choose by size: NCCL has rings for large gradients, and trees for many ranks. The simulation leaves
+# out networks slower than this machine's memory, and workers that fail. Nobody measured more than eight workers, or any on
+# a network. Its largest errors are small gradients on crowded cores, whose time is a few wakings of processes.
 
 # %% [markdown]
 # ## Exercises
@@ -812,7 +813,7 @@ check(ensemble)
 # ## Key points
 #
 # - Averaged gradients are one big batch, to rounding; unequal shares need weights. Averaged answers are an ensemble.
-# - Splitting pays where the data stays in place: two GPUs that wait for copies are slower than one.
+# - Splitting pays where the data stays in place: two GPUs that wait for copies are little faster than one, or slower.
 # - A synchronous server and an all-reduce compute the same; they differ in what moves and who waits.
 # - A ring sends less than twice the gradients per rank, however many ranks there are.
 #   One more rank costs it two messages; it costs a server two vectors through one link.
@@ -838,6 +839,6 @@ check(ensemble)
 # %% [markdown]
 # ## Your guesses
 
-# %%
+# %% tags=["timing"]
 challenge = "beat 92 of 100 digits with the same 1,200 updates of three workers: which learning rate, which mode?"
 Scorecard(bet_sent, bet_two, bet_digits, bet_visible, bet_server, bet_most, challenge=challenge)

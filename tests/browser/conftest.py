@@ -29,6 +29,7 @@ def opened(chromium):
     def show(*exhibits, address="", after="", context=None, **settings):
         if context is None:
             contexts.append(chromium.new_context(**{"viewport": {"width": 900, "height": 900}, **settings}))
+            contexts[-1].set_default_timeout(90_000)  # of a busy machine
         page = (context or contexts[-1]).new_page()
         page.on("console", lambda message: console.append(message.text))
         page.on("pageerror", lambda error: console.append(str(error)))

@@ -8,16 +8,17 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+
+from tests.helpers.cluster.ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "/user/x/"
@@ -50,9 +51,7 @@ def environment(home, python=sys.executable):
 def launched(folder, home, python=sys.executable):
     """Launch the copy in `folder` by its `binder/start`; gives the address of a browser, and the server's process."""
     with ExitStack() as held:
-        ports = [held.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1] for _ in range(3)]
-        held.close()
-        front, routes, server = ports
+        front, routes, server = free_ports(3)
         token = secrets.token_hex(16)
         where = [f"--port={server}", f"--ServerApp.base_url={PREFIX}"]
         command = [str(folder / "binder" / "start"), "jupyter", "lab", *where, *OPTIONS]
@@ -79,14 +78,14 @@ def _process(command, **settings):
     finally:
         process.terminate()
         try:
-            process.wait(30)
+            process.wait(60)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait(60)
 
 
-def _answers(address, process, headers=None, deadline=60):
+def _answers(address, process, headers=None, deadline=120):
     end = time.monotonic() + deadline
     while True:
         try:
@@ -94,6 +93,6 @@ def _answers(address, process, headers=None, deadline=60):
         except HTTPError as error:
             with error:
                 return None
-        except (URLError, ConnectionError) as error:
+        except OSError as error:  # one that took the call, and is late with its answer, too
             assert process.poll() is None and time.monotonic() < end, f"{address}: {error}"
             time.sleep(0.05)

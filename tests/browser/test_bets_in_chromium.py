@@ -220,6 +220,7 @@ def test_a_link_brings_guesses_along_replaces_none_and_shows_no_token(opened):
     other.get_by_label("both").check()
     commit(other, 1)
     other.goto(link)  # the same page: only what is behind the # changes
+    other.wait_for_function("document.querySelector('.bets').dataset.guess === '[6]'", polling=50)
     assert guesses(other)[:2] == [[6], "both"]
     other.get_by_role("button", name="Forget my guesses").press("Enter")
     other.reload()

@@ -21,7 +21,7 @@ from tests.browser.lab_page import (
     write_notebook,
 )
 
-pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 BARE = """
 from course.widgets import SliceMean
 
@@ -194,7 +194,7 @@ def test_without_its_websocket_it_says_so_draws_what_is_stored_and_is_live_again
             press(lab, "ArrowRight")
             lab.until(f"{CUT} === 16 && {FRESH}")  # the stored one
             press(lab, "ArrowLeft")
-            lab.page.locator(".who:text('The kernel does not answer')").first.wait_for(timeout=20_000)
+            lab.page.locator(".who:text('The kernel does not answer')").first.wait_for()
             assert "Shown: cut before number 16" in who(lab) and lab.page.evaluate(CUT) == 16
             lab.page.evaluate("cut = false")
             lab.until(

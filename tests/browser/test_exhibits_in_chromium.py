@@ -266,7 +266,7 @@ def test_a_kernel_that_is_silent_is_said_to_be_and_a_late_answer_brings_the_pres
     kernel(page)
     says(page, pong=True, settings=made[16].state(), answer=made[16].answer(made[16].result))
     page.locator("input.cut").press("ArrowLeft")
-    page.locator(".who:text('does not answer')").wait_for(timeout=10_000)
+    page.locator(".who:text('does not answer')").wait_for()
     page.locator("input.cut").press("ArrowLeft")  # drag works all the same
     assert cut(page) == 14 and [one["settings"]["cut"] for one in asked(page)[1:]] == [15]
     says(page, number=1, settings=made[15].state(), answer=made[15].answer(made[15].result))

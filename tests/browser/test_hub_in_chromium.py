@@ -12,7 +12,7 @@ from tests.browser.hub import copied, launched, need_proxy
 from tests.browser.lab_page import lab_page, need_chromium, running_chromium, shut_kernels
 
 need_proxy()
-pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 CLUSTER = """from course.cluster import local_cluster
 
@@ -48,7 +48,7 @@ def test_a_launch_lands_on_the_first_chapter_whose_first_cell_runs_and_a_cluster
         lab.page.locator(".jp-CodeCell .jp-InputArea-editor").nth(number).click()
         lab.page.keyboard.press("Shift+Enter")
         prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
-        lab.until(f"{prompts}.some(e => e.textContent == '[{number + 1}]:')")
+        lab.until(f"{prompts}.some(e => e.textContent == '[{number + 1}]:')", 240)
     said = lab.page.locator(".jp-OutputArea-output pre", has_text="/proxy/").first.inner_text()
     link = re.search(r"^42 (/user/x/proxy/\d+/status)\s*$", said, re.M)[1]
     lab.page.goto(lab.address.partition("/user/")[0] + link, wait_until="load")

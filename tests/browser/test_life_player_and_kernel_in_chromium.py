@@ -7,6 +7,7 @@ from course import life
 from course.widgets import LifePlayer
 from tests.browser.exhibit_page import kernel as put_kernel
 from tests.browser.test_life_player_in_chromium import board
+from tests.helpers.shells import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -16,7 +17,7 @@ class Kernel:
 
     def __init__(self, page, player):
         put_kernel(page)
-        self.page, self.player, self.heard = page, player, []
+        self.page, self.player = page, player
         player._wire = self
 
     def send(self, message, buffers=()):
@@ -28,11 +29,11 @@ class Kernel:
         """Nothing is open."""
 
     def serve(self):
-        """Answer all that the page has asked until now."""
+        """Answer all that the page has asked until now; return its messages."""
         asked = self.page.evaluate("[window.asked.splice(0), window.buffers.splice(0)]")
         for content, buffers in zip(*asked, strict=True):
-            self.heard.append(content)
             self.player._heard(self, content, [bytes(one) for one in buffers])
+        return asked[0]
 
 
 @pytest.fixture
@@ -49,19 +50,21 @@ def play_until(page, kernel, generation):
         kernel.serve()
 
 
+def serve_until(kernel, look):
+    """Serve what is asked until `look()` is true: a page that waited for long asks once more."""
+    eventually(lambda: (kernel.serve(), look())[1])
+
+
 def test_boards_are_asked_for_ahead_and_pythons_board_is_the_pages_when_it_pauses(beside):
     page, kernel = beside
     kernel.serve()
     start = kernel.player.board
     page.get_by_role("button", name="Play").press("Enter")
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    kernel.serve()
-    asked = [one["frames"] for one in kernel.heard if "frames" in one]
+    asked = eventually(lambda: [one["frames"] for one in kernel.serve() if "frames" in one])
     assert len(asked) > 1 and {one["count"] for one in asked} == {6}, "several, before the first is answered"
     play_until(page, kernel, 20)
     page.get_by_role("button", name="Pause").press("Enter")
-    kernel.serve()
-    assert kernel.player.generation == board(page)["generation"] and not kernel.player.playing
+    serve_until(kernel, lambda: kernel.player.generation == board(page)["generation"] and not kernel.player.playing)
     assert torch.equal(kernel.player.board, life.run(start, kernel.player.generation))
 
 
@@ -112,9 +115,8 @@ def test_a_kernel_that_falls_silent_or_dies_stops_nothing(beside):
     play_until(page, kernel, 8)
     now = board(page)["generation"]
     page.wait_for_function(f"JSON.parse(document.querySelector('.stage').dataset.board).generation > {now + 60}")
-    page.locator(".who:text('does not answer')").wait_for(timeout=20_000)
-    kernel.serve()  # late: it is told where the page is
-    assert page.locator(".who").inner_text() == "The kernel answers."
+    page.locator(".who:text('does not answer')").wait_for()
+    serve_until(kernel, lambda: page.locator(".who").inner_text() == "The kernel answers.")
     play_until(page, kernel, now + 200)
     page.evaluate("window.gone()")
     assert "no kernel" in page.locator(".who").inner_text()

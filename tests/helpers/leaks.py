@@ -69,7 +69,7 @@ def _own_ports():
                         yield copy.getsockname()[1]
 
 
-def check_leaks(before, patience=20.0):
+def check_leaks(before, patience=60.0):
     """Wait up to `patience` seconds for all that was not there `before` to go, or fail with the names of the rest.
 
     Returns what is alive now, as `leftovers` does.

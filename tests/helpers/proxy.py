@@ -22,6 +22,7 @@ class Proxy:
         self._lock, self._pairs, self._threads = threading.Lock(), [], []
         self._stalled, self._ended = set(), threading.Event()  # stalled pairs; ALL stands for every one, new ones too
         self._delay, self._left = 0.0, None
+        self._cut = set()  # pairs over which nothing more goes, either way
 
     def __enter__(self):
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -110,7 +111,7 @@ class Proxy:
                 while self._wait_while_stalled(pair):  # it may have begun while we waited for these
                     pass
                 time.sleep(self._delay)
-                data, cut = self._allowed(data)
+                data, cut = self._allowed(data, pair)
                 _send_all(sink, data, self._ended)
                 if cut or not data:
                     return
@@ -125,12 +126,15 @@ class Proxy:
         time.sleep(_LOOK / 5)
         return True
 
-    def _allowed(self, data):
+    def _allowed(self, data, pair):
         with self._lock:
+            if pair in self._cut:
+                return b"", True
             if self._left is None or len(data) < self._left:
                 self._left = None if self._left is None else self._left - len(data)
                 return data, False
             kept, self._left = data[: self._left], None
+            self._cut.add(pair)
             return kept, True
 
     def _close(self, pair, reset=False):

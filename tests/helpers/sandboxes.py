@@ -39,7 +39,7 @@ def outside():
     return mounts, groups, abandoned() if AS_ROOT else set(), files
 
 
-def left_since(before, patience=20):
+def left_since(before, patience=60):
     """Return what is there since `before` (an `outside()`) and stays for `patience` seconds, as a list.
 
     What another test's grader leaves where it is killed goes soon after it: it is no leftover of whoever looks.

@@ -41,7 +41,7 @@ class Member:
         with self._heard:
             self._heard.notify_all()
 
-    def says(self, words, times=1, patience=60.0):
+    def says(self, words, times=1, patience=120.0):
         """Wait for a line with `words` (for the `times`-th); return it."""
 
         def found():
@@ -55,7 +55,7 @@ class Member:
     def signal(self, number):
         self.process.send_signal(number)
 
-    def ends(self, patience=60.0):
+    def ends(self, patience=120.0):
         """Wait for the process to end; return its exit code."""
         code = self.process.wait(patience)
         self._reader.join(60)

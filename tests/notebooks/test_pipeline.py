@@ -37,6 +37,9 @@ def double(n):
 # %%
 double(4)
 
+# %% tags=["timing"]
+print("card", time.perf_counter_ns())
+
 # %% tags=["your-turn"]
 @ipywidgets.interact(n=(1, 9))
 def mine(n=4):
@@ -85,7 +88,7 @@ def test_a_chapter_with_controls_has_a_cell_for_the_readers_own_function_after_w
     assert "**Your turn.**" in cells[place - 1].source and "Expect" in cells[place - 1].source
 
 
-def test_a_timing_whose_source_changed_is_taken_again(small_built, tmp_path):
+def test_a_timing_whose_source_changed_is_taken_again_and_with_it_all_of_the_chapter(small_built, tmp_path):
     first = nbformat.read(tmp_path / "90_small.ipynb", as_version=4)
     source = tmp_path / "source" / "90_small.py"
     source.write_text(SOURCE.replace("print(time", "print('again', time"), encoding="utf-8")
@@ -93,6 +96,8 @@ def test_a_timing_whose_source_changed_is_taken_again(small_built, tmp_path):
     build("90_small", **small_built)
     second = nbformat.read(tmp_path / "90_small.ipynb", as_version=4)
     assert "again" in second.cells[2].outputs[0].text and "again" not in first.cells[2].outputs[0].text
+    cards = [next(cell.outputs for cell in made.cells if '"card"' in cell.source) for made in (first, second)]
+    assert cards[0] != cards[1]
     assert difference("90_small", **small_built) is None
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from course.__main__ import main
+from course.deploy.deploy import check_options
 from tests.helpers.shells import Member
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,6 +79,12 @@ def test_every_command_of_an_example_is_one_with_these_flags(tmp_path, monkeypat
             main.get_command(parent, name).make_context(name, list(words), parent=parent).close()
 
 
+def test_a_clouds_example_has_options_that_there_are():
+    (line,) = [text for _, kind, text in BLOCKS if kind == "py"]
+    exec(line, {"deploy": check_options})  # raises for an option that there is not, as `deploy` itself does
+
+
+@pytest.mark.long
 @pytest.mark.faults
 def test_the_commands_start_a_task_that_serves_until_it_is_told_to_stop(tmp_path, free_ports):
     text = next(text for heading, kind, text in BLOCKS if heading and not kind)

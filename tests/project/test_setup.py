@@ -14,6 +14,7 @@ import pytest
 
 import install
 import install_pip
+from tests.helpers.shells import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 #: The extras that the command itself asks for, as pip takes them.
@@ -239,12 +240,11 @@ def test_two_set_ups_of_one_folder_take_turns(quick, checkout, capsys):
     lock = install.take_turns(checkout)
     second = threading.Thread(target=install.set_up, args=(checkout, [], False, False))
     second.start()
-    second.join(0.3)
+    eventually(lambda: "waiting for it" in capsys.readouterr().out)
     assert second.is_alive() and quick.installed == []
     os.close(lock)
     second.join(60)
     assert quick.installed == ["venv", "torch", checkout]
-    assert "waiting for it" in capsys.readouterr().out
 
 
 # --- the disk ------------------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 ALONE = '''
 import sys
 
@@ -49,6 +51,7 @@ assert not loaded, loaded
 '''
 
 
+@pytest.mark.long
 def test_it_works_where_the_course_and_its_libraries_cannot_be_imported():
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=110)
     assert done.returncode == 0, done.stderr

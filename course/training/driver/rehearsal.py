@@ -28,6 +28,7 @@ _PACE = 0.004  # seconds a batch: a few hundred updates a second, which leave th
 _SLOW = 0.050  # seconds that a batch takes longer on a slowed worker
 _EVERY = 2.0  # seconds between two checkpoints: what the loss of a parameter server can cost at most
 _AFTERWARDS = 2.0  # seconds of training after a restore that are worth seeing
+_APPLIED = RECORD.names.index("applied")  # the place in a row
 _LOOK = 0.05  # seconds between two looks at the plan
 
 
@@ -143,9 +144,13 @@ class Rehearsal(Hook):
         A parameter server's recovery begins when it is killed, not when the training notices.
         """
         recoveries = [event for event in self.record.events if _is_of_recovery(event)]
-        if not self.record.rows or (recoveries and recoveries[-1].what != "restored"):
+        if not self.record.rows or (recoveries and not self._is_recovered(recoveries[-1])):
             return False
         return self.seconds > max([self._seconds, *(event.seconds + _AFTERWARDS for event in recoveries)])
+
+    def _is_recovered(self, last):
+        """Whether the `last` event of a recovery is its end, and an update has come after it."""
+        return last.what == "restored" and self.record.rows[-1][_APPLIED] > last.seconds
 
 
 def _is_of_recovery(event):

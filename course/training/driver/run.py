@@ -230,8 +230,10 @@ def _follow(client, session, history, pool, line):
         for seconds, kind, worker, step, reason in events:
             session.happened(kind, workers[worker], step, reason, seconds)
         for row in rows if session.hooks else ():
+            step = Step(*row.item())
+            session.step = step.step - 1  # of a synchronous update there is a row for each of its gradients
             ask(session)
-            tell(session, Step(*row.item()))
+            tell(session, step)
             if session.stop_reason is not None:
                 break
         status, ended = history.status, history.status["ended"]

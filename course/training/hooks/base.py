@@ -205,6 +205,7 @@ class Hook:
     def after_run(self, session: Session, step: Step) -> None:
         """Called with each applied `Step`: `.step`, `.worker`, `.version`, `.staleness`, `.loss`, and `.values`.
 
+        Of a synchronous update there is one for each of its gradients, all of the same `step.step`.
         `step.values`: what this hook's `before_run` asked for, in the same form, at this very step; None where it asked
         for nothing, and at steps from before this process became the chief.
         """

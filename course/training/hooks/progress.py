@@ -138,7 +138,7 @@ class SayParameters(Hook):
     """
 
     def __init__(self, say: Callable[[str], None], every: int):
-        self._say, self._every = say, every
+        self._say, self._every, self._said = say, every, -1
         self.copies_every = every
 
     def before_run(self, session: Session) -> Fetches | None:
@@ -147,8 +147,8 @@ class SayParameters(Hook):
 
     def after_run(self, session: Session, step: Step) -> None:
         """Say them."""
-        if step.values is not None:
-            version, parameters = step.values
+        if step.values is not None and step.step != self._said:  # a synchronous update comes once for each gradient
+            self._said, (version, parameters) = step.step, step.values
             self._say(parameters_in_words(version, parameters, step.loss))
 
 

@@ -108,6 +108,13 @@ class WriteSummaries(Hook):
                 self._file.add("histogram", f"parameters/{name}", value, snapshot.version)
 
 
+def load() -> Any:
+    """Import what writes event files, which takes seconds, and return its class; ImportError without TensorBoard."""
+    with held_back():
+        from torch.utils.tensorboard import SummaryWriter
+    return SummaryWriter
+
+
 class EventFile:
     """An event file of TensorBoard's; when the disk refuses it says so once, and is silent from then on."""
 
@@ -116,9 +123,7 @@ class EventFile:
 
     def open(self, purge_step: int) -> None:
         """Open a file that overrides, in TensorBoard, what older ones say of steps from `purge_step` on."""
-        with held_back():
-            from torch.utils.tensorboard import SummaryWriter
-
+        SummaryWriter = load()
         self.close()
         self._writer = self._tried(lambda: SummaryWriter(str(self._folder), purge_step=purge_step))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from course.training.hooks.progress import parameters_in_words
-from course.training.hooks.tensorboard import EventFile
+from course.training.hooks.tensorboard import EventFile, load
 
 if TYPE_CHECKING:
     import torch
@@ -38,6 +38,7 @@ class OwnSummaries:
     """
 
     def __init__(self, folder: str | os.PathLike):
+        load()  # before training begins: in the first gradient the others would go on alone meanwhile
         self._file, self._version = EventFile(folder), -1
 
     def gradient(self, version: int, parameters: dict[str, "torch.Tensor"], loss: float) -> None:

@@ -226,6 +226,8 @@ def _from_file(data):
         with path_of(data).open("rb") as file, numpy.load(file, allow_pickle=False) as arrays:
             names = _APART if _APART[0] in arrays.files else ("images", "labels")
             read = [arrays[name] for name in names]
+    except FileNotFoundError as error:
+        raise FileNotFoundError(error.errno, "mnist(data=…): there is no such file", str(data)) from None
     except (ValueError, KeyError, EOFError, AttributeError, BadZipFile) as error:  # numpy's, of what is no .npz
         raise _not_digits(data, str(error) or type(error).__name__) from None
     tensors = []

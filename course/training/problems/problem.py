@@ -165,10 +165,11 @@ class Slowed:
         """Return the problem's loss."""
         return self.problem.loss(parameters, batch)
 
-    @property
-    def module(self) -> Any:
-        """The problem's own way from parameters to a module; AttributeError where it has none."""
-        return self.problem.module  # type: ignore[attr-defined]
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the problem has, such as `module` or `validate`; AttributeError where it has none."""
+        if name.startswith("_") or name == "problem":  # of a copy that is just being made
+            raise AttributeError(name)
+        return getattr(self.problem, name)
 
 
 def slowed(problem: Problem, worker: int = 1, seconds: float = 0.005) -> Slowed:

@@ -2,15 +2,13 @@
 
 import random
 import threading
-import time
 from dataclasses import dataclass, field
 
 import numpy
-import psutil
 import torch
 
 from modelserver import Client, ServingError
-from modelserver.tests.served import PATIENCE, Digits, export_digits
+from modelserver.tests.served import PATIENCE, Digits, export_digits, until
 
 #: Answers may be further than this from the version's own, in process, by rounding alone.
 CLOSE = 1e-5
@@ -79,14 +77,14 @@ def churn(served, directory, changes, kills, seed=0, say=lambda line: None):
             number = export_digits(directory, seed=change + 2).number
             for _ in range(killed_after.count(change)):
                 generator.choice(both_up(client, served)).kill()
-            _until(lambda n=number: client.metadata("digits")["parameters"]["version"] == str(n), f"version {number}")
+            until(lambda n=number: client.metadata("digits")["parameters"]["version"] == str(n), f"version {number}")
             say(f"version {number}: {callers.outcome.answered} answered, {len(callers.outcome.failed)} failed")
     return callers.outcome
 
 
 def both_up(client, served):
     """Return the processes of two workers, once both can answer."""
-    _until(lambda: len(_up(client, served)) == 2, "two workers")
+    until(lambda: len(_up(client, served)) == 2, "two workers")
     return served.workers()
 
 
@@ -94,12 +92,5 @@ def _up(client, served):
     """Return the workers' processes; [] while the server says that one of them can't answer yet."""
     text = client.text("/metrics")
     counted = int(next(line.split()[1] for line in text.splitlines() if line.startswith("serving_workers ")))
-    alive = [process for process in served.workers() if process.status() != psutil.STATUS_ZOMBIE]
+    alive = served.workers()
     return alive if counted == len(alive) else []
-
-
-def _until(condition, awaited):
-    ends = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < ends, f"no {awaited} in {PATIENCE:g} s"
-        time.sleep(0.02)

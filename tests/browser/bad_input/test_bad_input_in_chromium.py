@@ -20,6 +20,13 @@ LAB = "from course.widgets import RegressionLab\nRegressionLab(steps=100).wait()
 LATER = 1000 * EXHIBIT_PATIENCE + 2000  # milliseconds: longer than the page waits for a word
 
 
+def with_a_clock(page):
+    """Return the page, whose clock stands still until `page.clock.run_for` moves it."""
+    page.clock.install(time=0)
+    page.clock.pause_at(10**9)
+    return page
+
+
 def setting(page, name):
     return json.loads(page.locator(".stage").get_attribute("data-shown"))[name]
 
@@ -39,18 +46,19 @@ def test_a_number_that_is_none_is_said_in_its_row_and_the_darts_stay(opened):
 
 
 def test_a_press_that_a_busy_kernel_has_not_heard_is_said_to_wait_and_no_longer_once_it_is_heard(opened):
-    page, made = opened(RooflineExplorer().wait()), RooflineExplorer().wait()
+    page, made = with_a_clock(opened(RooflineExplorer().wait())), RooflineExplorer().wait()
     kernel(page)
     says(page, pong=True, settings=made.state(), answer=made.answer(made.result))
     page.get_by_role("button", name="Measure").first.press("Enter")
     assert asked(page)[-1] == {"do": "measure", "with": []} and not page.locator(".said").is_visible()
-    page.locator(".said:text('has not heard it yet')").wait_for(timeout=LATER)
+    page.clock.run_for(LATER)
+    assert "has not heard it yet" in page.locator(".said").inner_text()
     assert "Interrupt" in page.locator(".said").inner_text()
     says(page, heard="measure")
     assert not page.locator(".said").is_visible()
     page.get_by_role("button", name="Measure").first.press("Enter")
     says(page, heard="measure")
-    page.wait_for_timeout(LATER)
+    page.clock.run_for(LATER)
     assert not page.locator(".said").is_visible()
     made.close()
 
@@ -94,7 +102,7 @@ def test_a_lab_whose_processes_were_killed_trains_on_new_ones_and_a_closed_one_s
 
 
 def test_a_line_that_has_closed_unsaid_leaves_the_exhibit_with_what_is_stored(opened):
-    page, made = opened(SliceMean(cut=16)), SliceMean(cut=16)
+    page, made = with_a_clock(opened(SliceMean(cut=16))), SliceMean(cut=16)
     kernel(page)
     says(page, pong=True, settings=made.state(), answer=made.answer(made.result))
     page.evaluate(
@@ -102,7 +110,7 @@ def test_a_line_that_has_closed_unsaid_leaves_the_exhibit_with_what_is_stored(op
     )  # as JupyterLab's does in a restart
     page.locator("input.cut").press("ArrowLeft")
     assert setting(page, "cut") == 15 and "no kernel" in page.locator(".who").inner_text()
-    page.wait_for_timeout(LATER)
+    page.clock.run_for(LATER)
     assert "no kernel" in page.locator(".who").inner_text()
 
 

@@ -12,6 +12,7 @@ def show(page, notebook):
 
     text, _ = HTMLExporter().from_notebook_node(notebook)
     answer = {"body": text, "content_type": "text/html"}
+    page.set_default_timeout(90_000)  # of a busy machine
     page.unroute_all()
     page.route("**", lambda route: route.fulfill(**answer) if route.request.url == ADDRESS else route.abort())
     page.goto(ADDRESS)

@@ -25,6 +25,7 @@ def sheet(browser, gallery=None):
         f'<section id="{name}">{"".join(_html(one) for one in things)}</section>' for name, things in made.items()
     )
     page = browser.new_page(viewport={"width": WIDE, "height": 900}, reduced_motion="reduce")
+    page.set_default_timeout(90_000)  # of a busy machine
     page.said = []
     page.on("console", lambda message: page.said.append(message.text))
     page.on("pageerror", lambda error: page.said.append(str(error)))

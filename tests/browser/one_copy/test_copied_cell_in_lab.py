@@ -6,7 +6,7 @@ from nbformat.sign import NotebookNotary
 
 from tests.browser.lab_page import failures, lab_page, need_chromium, running_chromium, running_lab, shut_kernels
 
-pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 NAME = "83_copied"
 
 

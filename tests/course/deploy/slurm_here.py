@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.cluster.ports import free_ports
+
 NEEDS = ("munged", "slurmctld", "slurmd", "sbatch")
 PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 _CONFIGURATION = """\
@@ -173,15 +175,6 @@ def _write(folder, nodes, owner, changes, files):
         os.chown(path, owner.pw_uid, owner.pw_gid)
 
 
-def free_ports(count):
-    """Return so many ports of loopback that are free now, in order."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = sorted(one.getsockname()[1] for one in held)
-    for one in held:
-        one.close()
-    return ports
-
-
 def _started(command, folder, owner):
     binary = shutil.which(command[0], path=PATH)
     log = open(folder / f"{command[0]}.out", "ab")
@@ -212,7 +205,7 @@ def _end(started, folder):
             process.wait(10)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(10)
+            process.wait(60)
     for file in Path("/proc").glob("[0-9]*/cmdline"):  # a job's keeper, slurmstepd, outlives slurmd
         try:
             line = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")

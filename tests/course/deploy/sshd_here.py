@@ -13,6 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.helpers.cluster.ports import free_ports
+
 _PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 _CONFIGURATION = """
 Port {port}
@@ -75,8 +77,7 @@ def sshd_here(far=None):
             make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
             subprocess.run(make, check=True, timeout=60)
         shutil.copy(folder / "own_key.pub", folder / "authorized_keys")
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            here = Sshd(folder, probe.getsockname()[1], far.address if far else "127.0.0.1")
+        here = Sshd(folder, free_ports(1)[0], far.address if far else "127.0.0.1")
         key = (folder / "host_key.pub").read_text().strip()
         Path(here.known_hosts).write_text(f"[{here.address}]:{here.port} {key}\n")
         settings = _CONFIGURATION.format(address=here.address, port=here.port, folder=folder)
@@ -92,14 +93,14 @@ def sshd_here(far=None):
             yield here
         finally:
             server.terminate()
-            server.wait(30)
+            server.wait(60)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _eventually(here, server, reached):
     """Wait until it answers (unless that is settled), and says in its process's title that it is idle."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not reached or " 0 of " not in " ".join(server.cmdline()):
         with suppress(OSError):
             if not reached:

@@ -6,13 +6,14 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from click.testing import CliRunner
 
 from course.__main__ import main
-from course.commands.job_file import read_job
-from course.deploy.options import SshOptions
+from course.commands.flags import HOSTS, flags
+from course.commands.job_file import _job, read_job
 from course.scale.prices import cost, price
 from tests.course.deploy.test_operators import unknown_to_click
 
@@ -51,6 +52,7 @@ COMMANDS = {
     "aws ec2 run-instances": "--launch-template --count",
     "aws ec2 describe-instances": "--filters --query --output",
     "aws ec2 terminate-instances": "--instance-ids",
+    "aws ec2 wait instance-terminated": "--instance-ids",
     "aws ec2 delete-launch-template": "--launch-template-name",
     "aws ec2 delete-security-group": "--group-name",
     "aws ec2 delete-key-pair": "--key-name",
@@ -138,9 +140,15 @@ def test_the_prices_of_machines_with_gpus_are_those_of_the_table():
         assert float(evening) == pytest.approx(total, abs=0.005) and listed.date == "2026-04"
 
 
-def test_every_flag_of_a_training_and_every_option_of_ssh_can_stand_in_a_job():
-    assert all(f"`{name}`" in JOBS for name in ("problem", "device", "checkpoint_dir", "where", "ps", "worker"))
-    assert "hosts" in SshOptions.__dataclass_fields__
+def test_every_flag_of_a_training_can_stand_in_a_job_and_is_listed():
+    listed = set(re.findall(r"`(\w+)`", JOBS.partition("with underscores: ")[2].partition("`[cluster]`")[0]))
+    of_one_role = {"role", "job_name", "task_index", "routes", "ports", "summaries_of", "log_level", "simulated_gpus"}
+    hosts = {option.name for option in click.command(flags(HOSTS)(lambda: None)).params}
+    every = {option.name for option in main.commands["train"].params}
+    assert listed == every - of_one_role - hosts - {"workers", "ps"}
+    for name in listed:
+        with pytest.raises(ValueError, match=rf"\[train\] {name} = "):  # a key that is known, and a value that is wrong
+            _job({"train": {name: []}})
 
 
 class _Template(yaml.SafeLoader):
@@ -167,7 +175,8 @@ def test_the_options_of_aws_and_its_templates_are_those_of_the_requests_that_the
 
     for line in [line for line in LINES if line.startswith("aws ec2")]:
         words = shlex.split(line)
-        operation = "".join(word.capitalize() for word in words[2].split("-"))
+        request = "describe-instances" if words[2] == "wait" else words[2]  # which it makes until it is so
+        operation = "".join(word.capitalize() for word in request.split("-"))
         legal = {f"--{xform_name(name, '-')}" for name in members(operation)}
         assert {word for word in words if word.startswith("--")} <= legal | AWS_OWN, line
         if "--launch-template-data" in words:

@@ -19,14 +19,14 @@ need_sshd()
 
 ROOT = Path(__file__).resolve().parents[3]
 GET = """
-import sys, time, urllib.error, urllib.request
+import sys, time, urllib.request
 end = time.monotonic() + float(sys.argv[2])
 while True:
     try:
         with urllib.request.urlopen(sys.argv[1], timeout=20) as answer:
             print(answer.status, answer.read().decode())
             break
-    except urllib.error.URLError as error:
+    except OSError as error:
         if time.monotonic() > end:
             sys.exit(str(error))
         time.sleep(0.05)
@@ -53,12 +53,12 @@ def checkout(tmp_path):
     return folder
 
 
-def get(host, address, seconds=30):
+def get(host, address, seconds=60):
     """Return what `address` answers to `host`: exit code, and status and body or the error."""
     with host.start(
         sys.executable, "-c", GET, address, str(seconds), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as asked:
-        said, _ = asked.communicate(timeout=100)
+        said, _ = asked.communicate(timeout=120)
     return asked.returncode, said
 
 
@@ -79,7 +79,6 @@ def read_until(lines, pattern):
     pytest.fail(f"nothing like {pattern} was printed:\n{said}")
 
 
-@pytest.mark.timeout(200)
 def test_the_printed_line_leads_to_the_lab_and_nothing_else_does(hosts, checkout, tmp_path):
     here, far = hosts
     with sshd_here(far) as sshd:

@@ -3,12 +3,12 @@
 import functools
 import os
 import random
+import re
 import signal
 import socket
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import psutil
@@ -69,7 +69,8 @@ def cluster(slurm, said, ports, tmp_path_factory):
     settings |= {"gres": {"worker": "gpu:1"}, "ports": f"{ports[0]}:{ports[-1]}", "requeue": {"worker": True}}
     with deploy("slurm", ps=1, worker=2, say=said, logs=str(logs), **settings) as made:
         yield made
-    assert not slurm.jobs() and not entries()
+    eventually(lambda: not slurm.jobs())
+    assert not entries()
     assert {path.name.rpartition("-")[0] for path in logs.iterdir()} == {"ps-0", "worker-0", "worker-1"}  # they stay
 
 
@@ -84,7 +85,7 @@ def test_work_is_pinned_to_a_task_with_the_prologues_environment(cluster):
         found = [cluster.executor.submit(os.getenv, name) for name in ("FROM_PROLOGUE", "SLURM_JOB_ID")]
     prologue, job = (one.result(60) for one in found)
     assert prologue == "yes" and job.isdigit()
-    assert f"{SECOND} listens at tls://127.0.0.1" in cluster.log(SECOND)
+    eventually(lambda: f"{SECOND} listens at tls://127.0.0.1" in cluster.log(SECOND))
 
 
 def test_jobs_ask_for_what_their_kind_was_given(cluster, slurm):
@@ -126,7 +127,7 @@ def test_a_training_loses_nothing_when_its_worker_is_cancelled_and_its_ps_told_t
     assert "has told it to end" in lost.reason and result.restored_from == lost.step >= 101
     assert result.version == 4_000 and result.incarnations == 2
     assert [int(step) for step in result.history["step"]] == list(range(1, 4_001))
-    assert any(f"{PS} is lost" in line for line in said) and any(f"{FIRST} is lost" in line for line in said)
+    eventually(lambda: all(any(f"{task} is lost" in line for line in said) for task in (PS, FIRST)))
     eventually(lambda: not cluster.missing())
 
 
@@ -160,15 +161,16 @@ def test_a_killed_job_waits_for_a_drained_node_which_is_told_and_comes_back(clus
         assert not work.done()
     finally:
         slurm.node("resume")
-    assert work.result(60) == 1024 and cluster.missing() == []
+    assert work.result(120) == 1024 and cluster.missing() == []
 
 
 def test_no_file_with_the_key_can_be_read_by_others(cluster, slurm, ledger):
     def with_a_key(*folders):
-        files = [
-            path for folder in folders for path in folder.rglob("*") if path.is_file() and os.access(path, os.R_OK)
-        ]
-        return [path for path in files if b"PRIVATE KEY" in path.read_bytes()]
+        found = []
+        for path in [Path(root, name) for folder in folders for root, _, names in os.walk(folder) for name in names]:
+            with suppress(OSError):  # Slurm renames and removes its own meanwhile; some can't be read
+                found += [path] if path.is_file() and b"PRIVATE KEY" in path.read_bytes() else []
+        return found
 
     assert with_a_key(Path(os.environ["XDG_STATE_HOME"]), *ledger.getbasetemp().glob("logs*")) == []
     for path in with_a_key(slurm.folder):  # Slurm's own copies of the scripts
@@ -188,10 +190,8 @@ def test_no_file_with_the_key_can_be_read_by_others(cluster, slurm, ledger):
     ],
 )
 def test_what_slurm_refuses_is_told_in_its_own_words(slurm, options, words):
-    began = time.monotonic()
     with pytest.raises(DeployError, match=words):
         deploy("slurm", worker=1, interface="lo", **options)
-    assert time.monotonic() - began < 60
     assert not list(ledger().glob("*/entry.json")) or len(entries()) == 1
 
 
@@ -203,7 +203,7 @@ def test_a_slurm_that_does_not_answer_is_told_within_ten_seconds(slurm, monkeypa
             deploy("slurm", worker=1, interface="lo")
     finally:
         slurm.daemons["slurmctld"].send_signal(signal.SIGCONT)
-    assert "UP" in slurm.run("scontrol", "ping")
+    eventually(lambda: "UP" in slurm.run("scontrol", "ping"))
 
 
 def test_waiting_in_the_queue_can_be_interrupted_and_leaves_nothing(cluster, slurm):
@@ -217,8 +217,12 @@ def test_waiting_in_the_queue_can_be_interrupted_and_leaves_nothing(cluster, slu
 def test_waiting_for_a_drained_node_is_no_error_and_ends_after_a_time_that_was_asked_for(slurm):
     slurm.node("drain")
     try:
-        with pytest.raises(TimeoutError, match=r"1 tasks are not there yet; .*waits for its turn: .*DOWN, DRAINED"):
-            deploy("slurm", worker=1, interface="lo", timeout=1.5, say=Said())
+        for timeout in (1.5, 30):  # seconds: in the first, a busy Slurm may not have given a reason yet
+            with pytest.raises(TimeoutError) as ended:
+                deploy("slurm", worker=1, interface="lo", timeout=timeout, say=Said())
+            if "DOWN, DRAINED" in str(ended.value):
+                break
+        assert re.search("1 tasks are not there yet; .*waits for its turn: .*DOWN, DRAINED", str(ended.value))
     finally:
         slurm.node("resume")
 
@@ -256,7 +260,7 @@ def test_a_firewall_between_a_task_and_its_scheduler_is_told_with_the_next_step(
 
     monkeypatch.setattr("course.deploy.slurm.order_for", elsewhere)
     with deploy("slurm", worker=1, interface="lo", wait=False, say=found):
-        eventually(lambda: any("firewall" in line and "its log ends: " in line for line in found))
+        eventually(lambda: any("firewall" in line and "its log ends: " in line for line in found), 120)
     assert any("by interface= or host=, open ports by ports=" in line for line in found)
 
 

@@ -8,7 +8,6 @@ import shlex
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
 import torch
@@ -44,10 +43,8 @@ def test_who_is_not_let_in_by_ssh_hears_the_next_step(sshd, change, words, tmp_p
     bare.chmod(0o755)
     places = {"stranger": sshd.stranger, "bare": str(bare)}
     options = sshd.options | {name: places.get(str(value), value) for name, value in change.items()}
-    began = time.monotonic()
     with pytest.raises(DeployError, match=words):
         deploy("ssh", worker=1, interface="lo", say=lambda *_, **__: None, **options)
-    assert time.monotonic() - began < 60
     assert not entries()
 
 
@@ -85,7 +82,8 @@ def test_over_ssh_a_killed_task_is_replaced_and_a_cluster_without_work_closes_it
     start = "\n".join(record.getMessage() for record in caplog.get_records("setup"))
     assert f"{WORKER} is started as a process on {sshd.host}" in start and f"{WORKER} has joined from" in start
     cluster.kill(WORKER)
-    assert pid_of(cluster) != first and cluster.log(WORKER).count(f"{WORKER} listens at") == 2
+    assert pid_of(cluster) != first
+    eventually(lambda: cluster.log(WORKER).count(f"{WORKER} listens at") == 2)
     assert f"{WORKER} is lost (" in caplog.text and f"{WORKER} has joined from" in caplog.text
     assert cluster._runtime._keeper._idle == DEPLOYED_IDLE
     cluster._runtime._keeper._idle = 0.1  # seconds
@@ -125,6 +123,6 @@ def test_a_job_from_a_file_trains_on_the_hosts_that_it_names(sshd, tmp_path):
     ]
     (tmp_path / "job.toml").write_text("\n".join(lines))
     command = [sys.executable, "-m", "course", "job", str(tmp_path / "job.toml"), "--wait"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0 and "30 of 30 updates" in done.stdout and done.stdout.endswith("far: done\n"), done
     assert not entries()

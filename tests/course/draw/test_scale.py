@@ -27,3 +27,5 @@ def test_latency_has_each_curve_by_its_name_in_milliseconds_and_the_request_that
     for word in (*curves, "alone", "A closed loop hides the queue", "99 of 100 within, ms"):
         assert word in shown.html
     assert "open loop: 50.0 ms at 300 a second; closed loop: 4.0 ms at 400 a second." in shown.alt
+    tenth = draw.latency(curves, "A closed loop hides the queue", alone=0.002, percent=90)
+    assert "90 of 100 within, ms" in tenth.html and "90 of 100 requests" in tenth.alt

@@ -307,3 +307,17 @@ def test_after_the_ring_all_ranks_have_the_same_bits_of_floats_that_round():
 def test_a_rank_gives_less_than_twice_the_bytes_however_many_there_are(size):
     sent = around([torch.ones(60) for _ in range(size)])
     assert sent == [2 * (size - 1) * 60 * 4 // size] * size
+
+
+def test_two_gpus_beat_one_when_pinned_factors_are_copied_at_once_and_lose_when_pageable_ones_go_in_turn():
+    a = torch.ones(1500, 1500)
+    gains = []
+    with simulated_gpus(2) as gpus:
+        for factor in (a, a.pin_memory()):
+            seconds = []
+            for devices in (["/gpu:0"], ["/gpu:0", "/gpu:1"]):
+                with gpus.clock.timed() as took:
+                    split_matmul(factor, factor, devices)
+                seconds.append(took.seconds)
+            gains.append(seconds[0] / seconds[1])
+    assert gains == [pytest.approx(0.77, abs=0.01), pytest.approx(1.09, abs=0.01)]

@@ -59,6 +59,29 @@ def test_dollars_are_machines_times_hours_and_the_bytes_between_regions(hours):
     assert far.egress_gb == pytest.approx(gradients() * NBYTES / 1e9 * 2 * 2 / 3)  # two of three, there and back
 
 
+def test_who_waits_makes_an_update_of_all_gradients_and_the_others_one_of_each():
+    updates = {way.what: round(gradients() / way.updates) for way in ways() if way.updates < gradients()}
+    waiting = "three workers that wait for each other", "three that wait, on three continents"
+    assert updates == {**dict.fromkeys(waiting, 3), "1,000 workers, a tree": 1000}
+    assert gradients() == pytest.approx(6e6, rel=0.03)  # "six million", and 09: "six thousand updates"
+
+
+def test_the_prices_are_in_the_order_that_chapter_09_reads_from_them():
+    dollars = {way.what: way.dollars for way in ways()}
+    assert min(dollars, key=dollars.get) == "a GPU that has them"
+    assert max(dollars, key=dollars.get) == "three that wait, on three continents"
+    assert dollars["three workers, nobody waits"] < dollars["one worker and its server"]
+    assert 80 < dollars["1,000 workers, one server"] / dollars["three workers, nobody waits"] < 140  # "a hundred times"
+    far = ways()[-1]
+    assert far.egress_gb * price(far.machine).egress > 0.9 * far.dollars  # "nearly all of the bill"
+
+
+@pytest.mark.parametrize("path", sorted(SOURCES.glob("0*.py")), ids=lambda path: path.stem)
+def test_the_story_counts_gradients_in_every_chapter(path):
+    text = " ".join(path.read_text(encoding="utf-8").replace("\n#", " ").split())
+    assert not re.search(r"million (steps|batches|updates)|(half|share) of (the images|every batch)", text)
+
+
 def test_each_figure_says_that_nobody_measured_it():
     for way in ways():
         assert re.match("simulated; costs recorded: AMD|modelled: NVIDIA", way.label), way.label
@@ -81,7 +104,7 @@ SAID = {
         ("about four minutes by a tree", "1,000 workers, a tree", 4 / 60),
     ],
     "09_beyond_one_machine": [
-        ("A thousand machines make four minutes of nine hours", "1,000 workers, a tree", 4 / 60),
+        ("make the gradients of nine hours in four minutes", "1,000 workers, a tree", 4 / 60),
         ("The same GPU with the parameters somewhere else takes four times as long", "GPU, times", 4),
         ("for three and a half days", "three that wait, on three continents", 3.5 * 24),
         ("need nine hours", "one worker and its server", 9),

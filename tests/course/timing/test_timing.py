@@ -47,7 +47,7 @@ def test_the_first_call_is_not_among_the_repeats():
         if len(calls) == 1:
             time.sleep(0.2)
 
-    timing = measure(slow_at_first, seconds=0.01, at_least=1)
+    timing = measure(slow_at_first, seconds=0.01, at_least=5)
     assert timing.first_call >= 0.2 and timing.median < 0.2
 
 
@@ -121,7 +121,7 @@ def test_the_clock_of_the_cpu_is_the_hosts():
 
 
 def test_a_product_on_the_cpu_moves_nothing_and_carries_its_hardware():
-    (timing,) = measure_matmul([16], budget=0.5)
+    (timing,) = measure_matmul([16])
     assert (timing.to_device, timing.from_device, timing.total) == (0.0, 0.0, timing.compute)
     assert timing.kind == "measured" and timing.origin and timing.repeats >= 1 and timing.on_cpu
     assert timing.first_call > 0 and timing.gflops == timing.flops / timing.compute / 1e9 and timing.flops == 8192
@@ -172,9 +172,28 @@ def test_the_crossover_equals_the_reference(cpu, gpu, order):
         with pytest.raises(ValueError, match="one CPU with one GPU"):
             crossover(shuffled)
         return
-    found = crossover(shuffled)
+    found, between = crossover(shuffled), crossover(shuffled, between_sizes=True)
     assert found.without_transfers == slowly(cpus, gpus, with_copies=False)
     assert found.with_transfers == slowly(cpus, gpus, with_copies=True)
+    both = sorted(cpu.keys() & gpu.keys())
+    for won, crossed in zip((found.without_transfers, found.with_transfers), between_of(between), strict=True):
+        assert crossed == won or max(n for n in both if n < won) < crossed < won
+
+
+def between_of(found):
+    return found.without_transfers, found.with_transfers
+
+
+def test_between_two_sizes_the_lines_of_a_plot_on_logarithmic_axes_cross():
+    cpu = [MatmulTiming(n, "/cpu:0", compute=n**3 * 1e-6) for n in (1, 16, 256)]
+    gpu = [MatmulTiming(n, "/gpu:0", compute=60e-6, to_device=930e-6) for n in (1, 16, 256)]
+    assert between_of(crossover(cpu + gpu)) == (16, 16)
+    assert between_of(crossover(cpu + gpu, between_sizes=True)) == (4, 10)  # n³ is 64, and 1000
+    recorded = load_trace("epyc-2-cores")
+    sizes = recorded.sizes()
+    for name, size in (("h200", 162), ("t4", 181)):
+        modelled = [load_trace(f"{name}-data-sheet").matmul(n) for n in sizes]
+        assert crossover([*map(recorded.at, sizes), *modelled], between_sizes=True).with_transfers == size
 
 
 def test_a_crossover_of_two_dtypes_two_gpus_or_a_size_twice_is_refused():

@@ -1,6 +1,7 @@
 """The problem, the hooks, and one process that plays all the workers."""
 
 import math
+import pickle
 import time
 from functools import partial
 
@@ -112,6 +113,8 @@ def test_a_slowed_or_paced_problem_is_the_same_problem_and_takes_longer(slow, mo
     same_x, same_y = PROBLEM.batch(0, 7, batch_generator(0, 1, 7))
     assert x.equal(same_x) and y.equal(same_y) and slow.initial() == PROBLEM.initial()
     assert slow.loss(slow.initial(), (x, y)) == PROBLEM.loss(PROBLEM.initial(), (x, y))
+    again = pickle.loads(pickle.dumps(slow))
+    assert again.batches_per_epoch == PROBLEM.batches_per_epoch and not hasattr(again, "validate")
 
 
 @pytest.mark.parametrize("seconds", [-1, math.nan])

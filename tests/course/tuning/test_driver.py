@@ -67,6 +67,7 @@ def at_first_report(monkeypatch, action, of=None):
     monkeypatch.setattr(Dispatch, "next", heard)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("search", ["tpe", "random", "grid"])
 def test_there_are_exactly_as_many_trials_as_were_asked_for_and_the_best_is_the_least(cluster, search):
     result = quick(LINE, SPACE, cluster, trials=9, search=search)

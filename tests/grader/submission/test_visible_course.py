@@ -55,6 +55,7 @@ print("went on")
     assert run(visible_files(()), text, tmp_path) == "went on"
 
 
+@pytest.mark.long
 def test_what_is_allowed_works_and_what_is_asked_for_says_why_it_does_not(tmp_path):
     files = visible_files(LIFE, ("course.life.files.read_pattern",))
     assert not any(name.endswith(("op.py", "reference.py", "run.py", "packed.py")) for name in files)

@@ -86,4 +86,4 @@ def test_what_ends_in_time_is_no_leak():
     before = leftovers()
     thread = threading.Timer(0.3, lambda: None)
     thread.start()
-    check_leaks(before, patience=5)
+    check_leaks(before)

@@ -39,7 +39,7 @@ def proxy(echo):
 
 @pytest.fixture
 def line(proxy):
-    with socket.create_connection(proxy.address, timeout=5) as connection:
+    with socket.create_connection(proxy.address, timeout=60) as connection:
         yield connection
 
 
@@ -66,7 +66,7 @@ def test_what_is_stalled_comes_later_and_whole(line, proxy):
     with pytest.raises(TimeoutError):
         line.recv(1)
     proxy.flow()
-    line.settimeout(5)
+    line.settimeout(60)
     assert line.recv(100) == b"held back"
 
 
@@ -74,7 +74,7 @@ def test_a_cut_ends_the_connection_and_the_next_one_works(line, proxy):
     assert echoed(line, b"before") == b"before"
     proxy.cut_after(4)
     assert echoed(line, b"message") == b""  # the connection went with the first four bytes
-    with socket.create_connection(proxy.address, timeout=5) as again:
+    with socket.create_connection(proxy.address, timeout=60) as again:
         assert echoed(again, b"a new one works") == b"a new one works"
 
 
@@ -92,7 +92,7 @@ def test_a_delay_keeps_the_order(line, proxy):
 
 def test_one_of_two_connections_can_be_stalled_alone(line, proxy):
     assert echoed(line, b"before") == b"before"
-    with socket.create_connection(proxy.address, timeout=5) as other:
+    with socket.create_connection(proxy.address, timeout=60) as other:
         assert echoed(other, b"before") == b"before"
         proxy.stall(0)
         assert echoed(other, b"goes on") == b"goes on"

@@ -281,6 +281,7 @@ def test_the_line_of_a_backward_pass_is_the_one_that_called_it(gpus):
     assert source.grad.sum().item() == 8
 
 
+@pytest.mark.long
 def test_a_program_ends_with_the_error_and_no_crash(tmp_path):
     program = textwrap.dedent(
         """

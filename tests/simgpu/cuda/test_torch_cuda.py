@@ -177,6 +177,6 @@ def test_pinned_memory_is_marked_and_shared_by_views(gpus):
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_data_loader_pins_its_batches(gpus, workers):
     data = TensorDataset(torch.arange(8.0), torch.arange(8))
-    for x, y in DataLoader(data, batch_size=4, pin_memory=True, num_workers=workers, timeout=20 * workers):
+    for x, y in DataLoader(data, batch_size=4, pin_memory=True, num_workers=workers, timeout=100 * workers):
         assert x.is_pinned() and y.is_pinned()
         assert x.to("cuda:1", non_blocking=True).device == torch.device("cuda:1")

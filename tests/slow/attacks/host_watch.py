@@ -114,9 +114,10 @@ def _server(made):
 def _answer(doors, stop, made):
     while True:
         ready, _, _ = select.select([*doors, stop], [], [])
-        if stop in ready:
-            return
-        for door in ready:
+        knocked = [door for door in ready if door is not stop]
+        if not knocked:
+            return  # and not before: whoever knocked just before the end is noted, too
+        for door in knocked:
             made.seen.append(f"a caller at {door.getsockname()!r}")
             if door.type == socket.SOCK_STREAM:
                 door.accept()[0].close()

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from tests.course.deploy.slurm_here import PATH, eventually_ready, free_ports
+from tests.course.deploy.slurm_here import PATH, eventually_ready
+from tests.helpers.cluster.ports import free_ports
 
 NEEDS = ("slurmdbd", "mariadbd", "my_print_defaults")
 _SLURMDBD = """\

@@ -18,7 +18,6 @@ SHORT = [
 ]
 
 
-@pytest.mark.timeout(300)
 def test_faults_of_many_kinds_end_right_and_leave_nothing():
     seeds = [number for number, kind in enumerate(KINDS) if kind.name in SHORT]
     outcomes = lanes.run(seeds, KINDS, lanes=1, say=lambda outcome: print(report.line(outcome)))

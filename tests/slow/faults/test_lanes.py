@@ -18,7 +18,6 @@ pytestmark = [
 ]
 
 
-@pytest.mark.timeout(200)
 def test_a_run_that_is_told_to_end_takes_all_with_it(tmp_path):
     """Seed 2 keeps a local cluster; the signal comes while that starts or trains."""
     run = subprocess.Popen(
@@ -29,9 +28,9 @@ def test_a_run_that_is_told_to_end_takes_all_with_it(tmp_path):
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     with run:
-        family = eventually(lambda: (below := psutil.Process(run.pid).children(recursive=True))[4:] and below, 100)
+        family = eventually(lambda: (below := psutil.Process(run.pid).children(recursive=True))[4:] and below, 300)
         run.send_signal(signal.SIGTERM)
         words, _ = run.communicate(timeout=90)
     assert run.returncode == 128 + signal.SIGTERM and not re.search("^seed.* hang ", words, re.M)
-    assert psutil.wait_procs(family, timeout=10)[1] == []
+    assert psutil.wait_procs(family, timeout=60)[1] == []
     assert list(tmp_path.iterdir()) == []

@@ -1,7 +1,6 @@
 """All exhibits in one notebook of a real JupyterLab, beside a real kernel that is restarted now and then."""
 
 import os
-import re
 import time
 import uuid
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import psutil
 
 from course.deadlines import NOTHING_LEFT
 from tests.browser.lab_page import LabPage, running_lab, sessions, shut_kernels
+from tests.helpers.shells import eventually
 from tests.slow.monkey.exhibits import cells
 from tests.slow.monkey.hand import LEASH, Hand
 
@@ -46,10 +46,6 @@ from course import draw
 from course.widgets.exhibits.exhibit import Exhibit
 Exhibit._shown = lambda self: draw.html("", "a still")  # nobody touches it, and it takes most of the time
 """
-#: Said to the console by JupyterLab when a kernel that ends closes its lines, which it has forgotten already; and by
-#: anywidget when a line took longer than 2 s to load, as on a busy machine: it opens all the same.
-OTHERS_OWN = re.compile(r"Comm not found for comm id|\[anywidget\] Failed to initialize model")
-QUEUED = "[...document.querySelectorAll('.jp-InputPrompt')].some(e => e.textContent.includes('*'))"
 
 
 class LabNotebook:
@@ -67,7 +63,7 @@ class LabNotebook:
     @property
     def wrong(self):
         """What went wrong until now, in words."""
-        said = [f"page: {error}" for error in self.lab.errors if not OTHERS_OWN.search(error)]
+        said = [f"page: {error}" for error in self.lab.errors]
         kernels = self.notes.read_text().split("\f") if self.notes.exists() else []
         return (
             said + [f"kernel {text}" for text in kernels if text.strip()] + [f"asked {url}" for url in self.lab.foreign]
@@ -75,16 +71,17 @@ class LabNotebook:
 
     def run_all(self):
         """Choose *Run All Cells*, and wait until every cell has run."""
-        self._menu("Run", "Run All Cells")
-        self.lab.until(QUEUED, 60)  # on a busy machine that takes longer than any pause; the memory is measured after
-        self.lab.until(f"!{QUEUED}", 180)
+        self._calm()
+        self.lab.run_cells()
 
     def restart(self):
         """Choose *Restart Kernel*; what is drawn stays, until cells are run again."""
+        before = self._kernel().pid
         self._menu("Kernel", "Restart Kernel…")
         self.page.click(".jp-Dialog button.jp-mod-accept")
-        self.page.wait_for_timeout(300)
-        self.page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000)
+        # until then, "idle" is of the kernel before
+        eventually(lambda: (kernel := self._kernel()) is not None and kernel.pid != before)
+        self.page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
 
     def reload(self):
         """Save, and load the page again: the kernel lives on, and answers what it is asked."""
@@ -115,11 +112,15 @@ class LabNotebook:
 
     def rss(self):
         """Return the bytes of memory that the kernel has now."""
+        return self._kernel().memory_info().rss
+
+    def _kernel(self):
+        """Return the kernel's `psutil.Process`, or None between two."""
         own = [one["kernel"]["id"] for one in sessions(self.lab.address) if one["path"].endswith(f"{NAME}.ipynb")]
         for process in psutil.process_iter(["cmdline"]):
             if any(one in " ".join(process.info["cmdline"] or ()) for one in own):
-                return process.memory_info().rss
-        return 0
+                return process
+        return None
 
     def _menu(self, menu, item):
         self._calm()
@@ -156,7 +157,7 @@ def lab_notebook(browser, folder):
                 context.close()
     finally:
         del os.environ[MARK]
-    end = time.monotonic() + NOTHING_LEFT
+    end = time.monotonic() + 3 * NOTHING_LEFT  # on a machine that does much else
     while left := marked(mark):
         assert time.monotonic() < end, f"processes are left: {left}"
         time.sleep(0.1)

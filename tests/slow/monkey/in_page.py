@@ -39,6 +39,7 @@ class Notebook:
     def __init__(self, context, sources=None):
         self.sources = sources or cells(processes=False)
         self.page, self.wrong = context.new_page(), []
+        self.page.set_default_timeout(90_000)  # of a busy machine
         self.page.on("console", lambda message: self.wrong.append(f"console: {message.text}"))
         self.page.on("pageerror", lambda error: self.wrong.append(f"page: {error.stack or error}"))
         self.page.on("dialog", lambda dialog: (self.wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
@@ -78,7 +79,7 @@ class Notebook:
             self.run(name)
         for exhibit in self.lines.values():
             if (thread := getattr(exhibit, "_thread", None)) is not None:
-                thread.join(30)
+                thread.join(240)
         self.serve()
 
     def _end(self, name):

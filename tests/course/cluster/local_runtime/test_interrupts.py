@@ -60,6 +60,7 @@ def finish(process):
         process.kill()
 
 
+@pytest.mark.long
 def test_an_interrupted_wait_leaves_the_cluster_usable():
     process = start(CELLS)
     words = ["result", "map", "gather", "first use"]

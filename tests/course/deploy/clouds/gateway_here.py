@@ -2,7 +2,6 @@
 
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from tests.helpers.cluster.ports import free_ports
 from tests.helpers.shells import eventually
 
 PASSWORD = "a password of the test's"
@@ -58,8 +58,11 @@ class Gateway:
 
     def processes(self):
         """Return the pids of what it started, besides its own two."""
-        below = psutil.Process(self.pid).children(recursive=True)
-        return [one.pid for one in below if "dask-gateway-proxy" not in one.name()]
+        found = []
+        for one in psutil.Process(self.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+                found += [one.pid] if "dask-gateway-proxy" not in one.name() else []
+        return found
 
 
 @contextmanager
@@ -67,8 +70,7 @@ def gateway_here():
     """Within the `with`, a `Gateway` runs."""
     folder = Path(tempfile.mkdtemp(prefix="gateway-"))
     (folder / "clusters").mkdir()
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    [port] = free_ports(1)
     told = {"password": PASSWORD, "port": port, "folder": str(folder / "clusters"), "python": sys.executable}
     (folder / "configuration.py").write_text(_CONFIGURATION.format(**told))
     command = [sys.executable, "-m", "dask_gateway_server", "-f", str(folder / "configuration.py")]
@@ -81,7 +83,7 @@ def gateway_here():
     finally:
         server.send_signal(signal.SIGTERM)
         try:
-            server.wait(30)
+            server.wait(60)
         finally:
             for process in [one for one in psutil.process_iter() if _of(one, folder)]:
                 process.kill()

@@ -2,10 +2,11 @@
 
 import base64
 import os
-import socket
 import subprocess
 import sys
 from itertools import count
+
+from tests.helpers.cluster.ports import free_ports
 
 _NUMBERS = count(1)  # of the pods' own addresses, all of loopback
 
@@ -24,9 +25,7 @@ class Pods:
 
     def run(self, made, secrets):
         """Start the processes of the resource `made`, as kubelets would; `secrets`: those that there are, by name."""
-        for port in ("8786", "8787"):
-            with socket.create_server(("127.0.0.1", 0)) as probe:
-                self.ports[port] = probe.getsockname()[1]
+        self.ports.update(zip(("8786", "8787"), free_ports(2), strict=True))
         name, spec = made["metadata"]["name"], made["spec"]
         here = {f"tls://{name}-scheduler:8786": f"tls://127.0.0.1:{self.ports['8786']}", "0.0.0.0": "127.0.0.1"}
         self._start(f"{name}-scheduler", spec["scheduler"]["spec"], {}, secrets, here)

@@ -89,7 +89,7 @@ class Computer:
         """Say whether it is on."""
         return self._process.poll() is None
 
-    def wait(self, seconds=30):
+    def wait(self, seconds=60):
         """Wait until it is off; return whether it is."""
         self._thread.join(seconds)
         return not self.runs()
@@ -97,4 +97,4 @@ class Computer:
     def pull_the_plug(self):
         """End it, as the cloud does."""
         self._off.set()
-        self._thread.join(10)
+        self._thread.join(60)

@@ -108,6 +108,6 @@ class Ec2(Here):
     def left(self):
         """Return what there is: machines that live, disks, security groups, processes."""
         groups = [group.name for held in self._backend.groups.values() for group in held.values()]
-        running = [id for id, computer in self.computers.items() if not computer.wait(5)]
+        running = [id for id, computer in self.computers.items() if not computer.wait()]
         machines = self.machines("pending", "running", "stopping", "stopped")
         return [*machines, *(name for name in groups if name != "default"), *self._backend.volumes, *running]

@@ -75,7 +75,7 @@ class Here:
 
     def left(self):
         """Return the names of all that is there, and of what runs."""
-        return [*self.things, *(path for path, one in self.computers.items() if not one.wait(5))]
+        return [*self.things, *(path for path, one in self.computers.items() if not one.wait())]
 
 
 class Refused(Exception):

@@ -278,7 +278,7 @@ def test_a_cloud_that_can_not_be_reached_and_one_that_is_silent_are_told_with_th
 def test_a_silent_server_of_credentials_that_google_asks_where_there_are_none_is_no_credentials(cloud, monkeypatch):
     kind, _, options = cloud
     over = threading.Event()
-    monkeypatch.setattr("google.auth.default", lambda *_: over.wait(2))  # a machine of Google's has that server
+    monkeypatch.setattr("google.auth.default", lambda *_: over.wait(60))  # a machine of Google's has that server
     monkeypatch.setattr(machine_deployer, "CLOUD_ANSWERS", 0.2)
     with pytest.raises(DeployError, match="no credentials. Say `gcloud auth application-default login` once"):
         deploy(kind, worker=1, **options)

@@ -1,5 +1,6 @@
 """The start-up script does what it says: run for real, with short times, it ends its machine in every case."""
 
+import re
 import socket
 
 import pytest
@@ -47,14 +48,14 @@ def test_a_machine_that_can_not_pull_its_image_ends(computer):
 def test_a_machine_whose_scheduler_never_answers_ends_while_its_process_hangs(computer):
     one = computer(command="-c 'import time; time.sleep(600)'")
     assert one.wait() and one.notes("shutdown")[1:] == ["-h now"]
-    assert "was last heard 1 s ago" in (one.folder / "log").read_text()
+    assert re.search("was last heard [1-9] s ago", (one.folder / "log").read_text())
 
 
 def test_a_machine_ends_when_its_scheduler_falls_silent_and_not_before(computer, scheduler):
     port = scheduler.getsockname()[1]
-    one = computer(command="-c 'import time; time.sleep(600)'", port=port, starts=600)
-    scheduler.settimeout(20)
-    for _ in range(15):  # it asks ten times a second: longer than a silence may last
+    one = computer(command="-c 'import time; time.sleep(600)'", port=port, starts=600, lost=2.0)
+    scheduler.settimeout(60)
+    for _ in range(25):  # it asks ten times a second: longer than a silence may last
         scheduler.accept()[0].close()
     assert one.runs() and one.notes("shutdown") == ["-h +485"]
     scheduler.close()

@@ -28,6 +28,7 @@ from course.training.driver.run import TRIES
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.driver.worker_pool import WorkerPool
+from course.training.hooks.progress import SayParameters
 from course.training.records import ShardLeaves, ShardLost, TrainingSettings
 from course.training.server.store import Pulled
 from tests.helpers.cluster.at_step import At
@@ -183,19 +184,26 @@ def test_a_disk_that_fills_up_is_told_and_training_goes_on(cluster, tmp_path, mo
     assert result.parameters["all"] == 50 and [checkpoint.version for checkpoint in Checkpoints(tmp_path).all()] == [0]
 
 
-def test_a_hook_gets_what_it_asked_for_before_each_step_all_of_that_step(cluster):
+@pytest.mark.parametrize("mode", ["async", "sync"])
+def test_a_hook_gets_what_it_asked_for_before_each_step_all_of_that_step(cluster, mode):
     class Asking(Hook):
         seen: list = []
+        before: list = []
 
         def before_run(self, session):
+            self.before.append(session.step + 1)
             return {"all": "all", "of": lambda parameters: parameters["of"].sum(), "at": "version"}
 
         def after_run(self, session, step):
             self.seen.append((step.step, step.values))
 
-    train(Count(), cluster, optimizer=COUNTING, total_steps=40, hooks=[Asking()])
-    assert [step for step, _ in Asking.seen] == list(range(1, 41))
+    said = []
+    hooks = [Asking(), SayParameters(said.append, 10)]
+    train(Count(), cluster, optimizer=COUNTING, mode=mode, total_steps=40, hooks=hooks)
+    each = [step for step in range(1, 41) for _ in range(2 if mode == "sync" else 1)]  # by gradients
+    assert [step for step, _ in Asking.seen] == Asking.before == each
     assert all(got["all"] == got["of"] == got["at"] == step for step, got in Asking.seen)
+    assert [line.split(",")[0] for line in said] == [f"step: {step}" for step in (10, 20, 30, 40)]
 
 
 def replayed(result, seed=0):

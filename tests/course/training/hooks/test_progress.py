@@ -43,6 +43,9 @@ def test_everybody_who_joins_each_look_and_the_end_are_said():
 
 def test_the_parameters_are_said_every_so_many_updates_with_the_version_that_they_are_of():
     lines = []
+    TURNS(mode="sync", workers=2, total_steps=20, hooks=[SayParameters(lines.append, 10)])
+    assert [line.split(",")[0] for line in lines] == ["step: 10", "step: 20"]
+    lines.clear()
     result = TURNS(total_steps=20, hooks=[SayParameters(lines.append, 10)])
     slope, intercept = result.parameters["slope"], result.parameters["intercept"]
     assert [line.split(",")[0] for line in lines] == ["step: 10", "step: 20"]

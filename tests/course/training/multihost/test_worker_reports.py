@@ -1,5 +1,6 @@
 """What a worker's role prints and writes of its own gradients: lines and curves of the versions that they name."""
 
+import sys
 from functools import partial
 
 import pytest
@@ -49,6 +50,12 @@ def test_each_worker_writes_its_own_mean_losses_and_rate_and_a_restart_overrides
         curve = [(event.step, event.value) for event in events.Scalars("loss")]
         assert curve == [(100, 50 + worker), (200, 160 + worker), (300, 250.5 + worker), (400, 350.5 + worker)]
         assert all(event.value > 0 for event in events.Scalars("gradients_per_second"))
+
+
+def test_what_writes_is_loaded_before_the_first_gradient_for_which_the_other_workers_do_not_wait(tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch.utils.tensorboard", raising=False)
+    OwnSummaries(tmp_path)
+    assert "torch.utils.tensorboard" in sys.modules
 
 
 def test_a_folder_that_cannot_be_written_is_a_warning_and_the_worker_goes_on(tmp_path):

@@ -313,5 +313,7 @@ def test_what_holds_no_digits_is_refused_by_its_name(content, digits, tmp_path):
         numpy.savez(file, labels=labels, **arrays[content])
     with pytest.raises(ValueError, match=r"mnist\(data=.*wrong.npz.*Give an .npz file"):
         mnist(data=file)
+    with pytest.raises(FileNotFoundError, match=r"mnist\(data=…\): there is no such file: .*other.npz"):
+        mnist(data=tmp_path / "other.npz")
     result = CliRunner().invoke(main, ["train", "--problem", "linear", "--data", str(file)])
     assert result.exit_code == 2 and "mnist takes other digits" in result.output

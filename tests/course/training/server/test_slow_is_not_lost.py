@@ -23,6 +23,7 @@ def take(seconds):
     threading.Event().wait(seconds)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", ONE_AND_TWO)
 def test_a_driver_that_asks_nothing_for_long_is_not_lost(count, monkeypatch):
     monkeypatch.setattr("course.training.server.driver_service.DRIVER_SILENCE", 1.5)

@@ -2,14 +2,14 @@
 
 import os
 import signal
-import socket
 import subprocess
 import tempfile
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from course.cluster import ClusterSpec
 from course.cluster.certificates import write_certificate
+from tests.helpers.cluster.ports import free_ports
 from tests.helpers.shells import Member
 
 REPOSITORY = Path(__file__).parents[4]
@@ -89,15 +89,6 @@ def _job_and_index(name):
         return name, 0
     job, index = name.removeprefix("/job:").split("/task:")
     return job, int(index)
-
-
-def free_ports(count):
-    """Return ports of loopback on which nobody listens now."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 def _quoted(host, port):

@@ -152,4 +152,5 @@ def _strike(roles, plan):
         roles.again(victim, 0.2 + plan.seconds / 4)
     # a role whose ps, and with it the scheduler, is lost may say so; one that comes when all is over has none to join
     perhaps = [f"worker {index}" for index in range(WORKERS)] if victim == "ps" else []
-    return {**dict.fromkeys(perhaps, (0, 1)), victim: (-9,) if way == "killed" else (0, 1)}
+    # on a busy machine the training may be over before the blow: a role that has ended well can't be killed any more
+    return {**dict.fromkeys(perhaps, (0, 1)), victim: (-9, 0) if way == "killed" else (0, 1)}

@@ -71,18 +71,20 @@ def selftest(
     `short` marks one wrong answer of every exercise in one submission, so it can't see that one answer costs another
     exercise; it marks the first `FEW` of each, repeats less, and asks none the questions of many secrets:
     of `secrets`, or of three where a question takes seconds. `checks=False` leaves the notebook's own checks out.
-    The solution of an exercise that is called from outside is asked the questions that are not drawn once only.
+    Where an exercise is called from outside, the solution is asked the questions that are not drawn once only, and a
+    wrong answer that loses by these is asked no other secrets'.
     """
     problems = list(_as_written(lab))
     answers = [answer for exercise in lab.exercises if not exercise.manual for answer in answers_to(exercise, lab)]
     marker = _Marker(lab, sandbox, tell)
     for number in range(IN_A_ROW_SHORT if short else IN_A_ROW):
         problems += marker.mark([_solution(lab, e) for e in lab.exercises], f"{SOLUTION}, time {number + 1}")
-        marker.lab = replace(lab, exercises=[_what_is_drawn(e) for e in lab.exercises])
+        marker.lab = replace(lab, exercises=tuple(_drawn(e) for e in lab.exercises))
     marker.lab = lab
     problems += _of_the_checks(lab, tell) if checks else []
     problems += _of_wrong_answers(marker, answers, short)
-    problems += [] if short else _of_many_secrets(lab, answers, sandbox, tell, secrets)
+    undecided = [answer for answer in answers if answer not in marker.decided]
+    problems += [] if short else _of_many_secrets(lab, undecided, sandbox, tell, secrets)
     return Report(lab.name, tuple(problems), len(answers), marker.count)
 
 
@@ -97,7 +99,7 @@ def _of_wrong_answers(marker, answers, short):
     for together in _rows(lab, wrong)[:FEW] if short else [[answer] for answer in wrong]:
         title = " + ".join(f"{a.exercise}: {a.label}" for a in together)
         names = {answer.exercise for answer in together}  # the others are the solution, which needs its time and tries
-        asked = [_quick(e) if e.name in names else _what_is_drawn(e) for e in lab.exercises]
+        asked = [_quick(e) if e.name in names else _drawn(e, most=1) for e in lab.exercises]
         marker.lab = replace(lab, exercises=asked)
         yield from marker.mark(together, title, alone=not short)
 
@@ -170,22 +172,31 @@ def _quick(exercise):
     return replace(_one_try(exercise), seconds=min(exercise.seconds, PATIENCE), asks_on=False)
 
 
-def _what_is_drawn(exercise):
+def _drawn(exercise, most=None):
     # called from outside, each question takes some sandboxes: to the solution the fixed ones are the same each time
     stated = exercise.statement
-    if exercise.outside is None:
-        return exercise
-    return replace(exercise, statement=replace(stated, cases=lambda draw: _drawn(stated.questions(draw))))
+
+    def cases(draw):
+        every = list(stated.questions(draw))
+        return ([case for case in every if not case.edge] or every)[:most]
+
+    return exercise if exercise.outside is None else replace(exercise, statement=replace(stated, cases=cases))
 
 
-def _drawn(cases):
-    cases = list(cases)
-    return [case for case in cases if not case.edge] or cases
+def _is_decided(exercise, mark, gets):
+    """Tell whether an answer called from outside loses its groups by what everybody is asked, whatever is drawn."""
+    first_wrong: dict[str, bool] = {}  # group -> whether that question is a fixed one
+    for case in mark.cases:
+        if not case["right"]:
+            first_wrong.setdefault(case["group"], case["edge"])
+    most = sum(share for group, share in exercise.groups.items() if not first_wrong.get(group))
+    return exercise.outside is not None and most <= gets + 1e-9
 
 
 class _Marker:
     def __init__(self, lab, sandbox, tell):
         self.lab, self.sandbox, self.tell, self.count = lab, sandbox, tell, 0
+        self.decided: set[Answer] = set()  # those that no draw can let pass
 
     def mark(self, answers: list[Answer], title: str, alone: bool = True) -> list[str]:
         """Return what is wrong with the marks of a submission of `answers`, the rest as the solution."""
@@ -202,6 +213,9 @@ class _Marker:
             else replace(self.lab, exercises=[self.lab.exercise(name) for name in answers_by_exercise])
         )
         marks = mark_submission(lab, notebook, secret, self.sandbox)
+        for name, answer in answers_by_exercise.items():
+            if _is_decided(lab.exercise(name), marks.exercise(name), answer.gets):
+                self.decided.add(answer)
         problems = [
             self._problem(mark, answers_by_exercise.get(mark.name), title)
             for mark in marks.exercises

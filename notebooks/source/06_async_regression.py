@@ -291,7 +291,8 @@ print(f"off by {off(together.parameters):.1f} standard errors")
 
 # %% [markdown]
 # Four processes and one process agree to the last bit, run after run. An update is the mean of three batches of 20
-# points, that is, one batch of 60. Nobody is slow yet, so the wait costs little. Count gradients:
+# points, that is, one batch of 60. The price is the wait, for the slowest. Nobody is slow
+# yet; compare gradients, for an update takes three of them here:
 
 # %% tags=["timing"]
 draw.table(
@@ -300,7 +301,7 @@ draw.table(
         [name, len(run.history), run.version, round(len(run.history) / run.seconds), round(off(run.parameters), 2)]
         for name, run in [("asynchronous", result), ("synchronous", together)]
     ],
-    "Both rules find the line; while nobody is slow, waiting costs few gradients.",
+    "Both rules find the line; a synchronous update takes three gradients.",
 )
 
 # %% [markdown]

@@ -117,8 +117,8 @@ SAID = {
         (r"off by (\S+) standard errors", up_to(2.9), 6),
         (r"apart.* by (\S+)$", zero, 4),
         (
-            r"^asynchronous \| 2000 \| 2000 \| (\d+) \| .*\nsynchronous \| 900 \| 300 \| (\d+) \|",
-            numbers(lambda alone, together: together > alone / 2),
+            r"^asynchronous \| (\d+) \| (\d+) \| \d+ \| .*\nsynchronous \| (\d+) \| (\d+) \| \d+ \|",
+            numbers(lambda late, alone, gradients, together: late == alone and gradients == 3 * together),
         ),
         (
             r"It was: asynchronous: (\d+) %, synchronous: (\d+) %",

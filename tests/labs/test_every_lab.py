@@ -49,7 +49,7 @@ os.write(EVIDENCE, struct.pack("<I", len(text)) + text)
 def fork_for():
     """A function: what makes a sandbox for a lab, or for a notebook, without the safety of one."""
     # processes that a light fork starts are light as well
-    with ForkServer(("numpy",)) as light, ForkServer(LIBRARIES) as heavy:
+    with ForkServer(("numpy", "scipy.optimize")) as light, ForkServer(LIBRARIES) as heavy:
         yield lambda lab=None: heavy.sandbox if lab is None or "torch" in lab.imports else light.sandbox
 
 

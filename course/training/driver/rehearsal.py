@@ -28,7 +28,7 @@ _PACE = 0.004  # seconds a batch: a few hundred updates a second, which leave th
 _SLOW = 0.050  # seconds that a batch takes longer on a slowed worker
 _EVERY = 2.0  # seconds between two checkpoints: what the loss of a parameter server can cost at most
 _AFTERWARDS = 2.0  # seconds of training after a restore that are worth seeing
-_APPLIED = RECORD.names.index("applied")  # the place in a row
+_APPLIED = Step._fields.index("applied")  # the place in a row
 _LOOK = 0.05  # seconds between two looks at the plan
 
 

@@ -1,5 +1,8 @@
 """The skeleton of a lab is fit for a class as it is made, and the self-test sees each fault that is planted in it."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -8,7 +11,8 @@ from grader.at_home import by_its_checks
 from grader.cli import main
 from grader.lab.release import notebook_with, release_notebook, text_of, write_release
 from grader.lab.source import LabError, load_lab
-from grader.selftest.selftest import selftest
+from grader.marking.why_this_mark import ExerciseMark
+from grader.selftest.selftest import _drawn, _is_decided, selftest
 
 
 def new_lab(folder):
@@ -103,6 +107,23 @@ def test_a_marking_whose_questions_miss_a_wrong_answer_is_seen(report_on):
 def test_an_edit_that_no_longer_fits_the_solution_is_refused(report_on):
     with pytest.raises(LabError, match=r"'abs\(before - after\)' stands 0 times in the solution"):
         report_on("wrong.py", '"abs(after - before)"', '"abs(before - after)"')
+
+
+@pytest.mark.parametrize(("right", "decided"), [((False, True), True), ((True, False), False), ((True, True), False)])
+def test_what_is_called_from_outside_is_decided_by_what_everybody_is_asked_alone(small, right, decided):
+    exercise = small.exercise("double")
+    cases = tuple({"group": "", "edge": edge, "right": one} for edge, one in zip((True, False), right, strict=True))
+    mark = ExerciseMark("double", "graded", 0, 3, "", cases)
+    outside = replace(exercise, outside=lambda case, outside: None)
+    assert _is_decided(outside, mark, 0.0) is decided and not _is_decided(exercise, mark, 0.0)
+
+
+def test_of_what_is_called_from_outside_the_drawn_questions_alone_are_repeated(small):
+    exercise = small.exercise("double")
+    outside = replace(exercise, outside=lambda case, outside: None)
+    edges = [[case.edge for case in one.cases(np.random.default_rng(0))] for one in (exercise, _drawn(outside))]
+    assert edges[0].count(True) > 0 and edges[1] == [False] * edges[0].count(False)
+    assert len(_drawn(outside, most=1).cases(np.random.default_rng(0))) == 1 and _drawn(exercise) is exercise
 
 
 def test_a_check_that_refuses_the_solution_is_seen(report_on):

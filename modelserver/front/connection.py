@@ -6,16 +6,18 @@ it knows no limits of its own, so they stand here.
 
 import asyncio
 import json
+import logging
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from modelserver.deadlines import CONNECTIONS_LOOKED_AT_EVERY, REQUEST_COMES
-from modelserver.front.unread import Unread
 
+_log = logging.getLogger(__name__)
 #: Bytes of an address and all headers together; of the trailers after a body too.
 _HEAD = 1 << 16
 #: Bytes that each header counts beside its own: what it takes in memory, and as much as in HTTP/2 (RFC 9113, 6.5.2).
@@ -34,6 +36,48 @@ ANSWER_IS_READ = "modelserver.answer_is_read"
 _TOO_LARGE = (
     f"the address and headers, each counted {_A_HEADER} bytes longer, are larger than {_HEAD} bytes; leave some out."
 )
+
+
+@dataclass
+class _Answer:
+    size: Callable[[], int]
+    give_up: Callable[[], object]
+    counted: int = 0
+
+
+class Unread:
+    """Answers that were written and are not read yet: `limit` bytes together, or one answer that is larger."""
+
+    def __init__(self, limit: int):
+        self._limit, self._counted = limit, 0
+        self._waiting: dict[Hashable, _Answer] = {}
+
+    def add(self, reader: Hashable, size: Callable[[], int], give_up: Callable[[], object]) -> None:
+        """Count the answer to `reader`, of which `size()` bytes wait; `give_up()` is called if it has to go."""
+        self._count(self._waiting.setdefault(reader, _Answer(size, give_up)))
+        if self._counted <= self._limit:
+            return
+        for answer in self._waiting.values():
+            self._count(answer)  # some of it may have been read meanwhile
+        for waiting in list(self._waiting)[:-1]:
+            if self._counted <= self._limit:
+                return
+            answer = self._waiting[waiting]
+            if answer.counted:
+                text = "an answer is given up with %d bytes that are not read: all together are %d"
+                _log.warning(text, answer.counted, self._counted)
+                answer.give_up()
+            self.remove(waiting)
+
+    def remove(self, reader: Hashable) -> None:
+        """Forget the answer to `reader`, which was read or given up."""
+        if (answer := self._waiting.pop(reader, None)) is not None:
+            self._counted -= answer.counted
+
+    def _count(self, answer):
+        size = answer.size()
+        self._counted += size - answer.counted
+        answer.counted = size
 
 
 class _Together:

@@ -19,9 +19,9 @@ from modelserver.deadlines import GRPC_CONNECTION, IDLE_CONNECTION, REQUEST_COME
 from modelserver.front.access import Access
 from modelserver.front.app import log_request
 from modelserver.front.body import Bodies, CallerGone
+from modelserver.front.connection import Unread
 from modelserver.front.metrics import Metrics
 from modelserver.front.models import Loaded, Models
-from modelserver.front.unread import Unread
 from modelserver.protocol import grpc_messages
 from modelserver.protocol.errors import Refused, wrong
 from modelserver.protocol.metadata import of_model, of_server

@@ -20,9 +20,8 @@ from modelserver.deadlines import (
     WORKERS_CLOSE,
 )
 from modelserver.front.metrics import Metrics
-from modelserver.front.programs import Programs
 from modelserver.front.queue import Batch, Pending, RequestQueue
-from modelserver.front.worker_process import WorkerLost, WorkerProcess, until
+from modelserver.front.worker_process import Programs, WorkerLost, WorkerProcess, until
 from modelserver.protocol.errors import Refused
 from modelserver.protocol.request import InferRequest
 

@@ -20,14 +20,13 @@ from modelserver.deadlines import IDLE_CONNECTION, REQUEST_ANSWERED, SERVER_DRAI
 from modelserver.front.access import Access
 from modelserver.front.app import App
 from modelserver.front.body import Bodies
-from modelserver.front.connection import Connection, close_late
+from modelserver.front.connection import Connection, Unread, close_late
 from modelserver.front.listening import Listening, connections_allowed
 from modelserver.front.metrics import Metrics
 from modelserver.front.models import Models
 from modelserver.front.pool import Pool
 from modelserver.front.queue import RequestQueue
 from modelserver.front.reader import Reader
-from modelserver.front.unread import Unread
 from modelserver.front.watcher import Watcher
 from modelserver.signals import taken
 

@@ -3,8 +3,8 @@
 import asyncio
 import socket
 
+from modelserver.front.connection import Unread
 from modelserver.front.server import Settings, _config
-from modelserver.front.unread import Unread
 
 
 def test_the_packets_of_an_answer_do_not_wait_for_each_other():

@@ -1,6 +1,6 @@
 """Answers that are not read: the oldest go, and no more of them than must."""
 
-from modelserver.front.unread import Unread
+from modelserver.front.connection import Unread
 
 
 def test_past_the_limit_the_answers_that_wait_longest_are_given_up():

@@ -1,6 +1,8 @@
 """The `Cluster` that a notebook holds: named tasks, a Dask client, an executor, pins; close it when you are done."""
 
+import sys
 import threading
+import traceback
 import weakref
 from contextlib import AbstractContextManager
 from functools import partial
@@ -36,6 +38,7 @@ class Cluster:
     """
 
     def __init__(self, client: Client, runtime: Runtime):
+        _forget_last_error()
         self._client, self._runtime = client, runtime
         self._work = OpenWork()
         self._tape: Tape | None = None
@@ -227,6 +230,17 @@ class Cluster:
         caption = f"{len(tasks)} tasks, a process each" + (f"; {len(absent)} more missing" if absent else "")
         shown = table(["task", "job", "index"], rows, alt=repr(self), caption=caption)
         return {"text/plain": repr(self), "text/html": shown.html}
+
+
+def _forget_last_error():
+    """Let go of what the functions of the last error in a notebook held, the cluster before this one perhaps.
+
+    Python keeps their frames for a debugger. A cell that begins anew after an error would have two clusters.
+    """
+    error: BaseException | None = getattr(sys, "last_value", None)
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
 
 
 _DONE = {"kill": "killed", "freeze": "frozen", "thaw": "thawed"}

@@ -66,6 +66,14 @@ async def _end(dask_future):
         await dask_future._state.wait()  # a task that dies as its end is told sets it back
 
 
+class ProcessesDied(RuntimeError):
+    """A function is given up, since so many processes (`deaths`), one after the other, died while they ran it."""
+
+    def __init__(self, words: str, deaths: int):
+        super().__init__(words)
+        self.deaths = deaths
+
+
 async def settle(dask_future: Future, future: concurrent.futures.Future) -> None:
     """Carry the outcome of Dask's future over to the caller's, whatever becomes of its task as it is fetched."""
     try:
@@ -100,7 +108,8 @@ def _explained(error):
     if not isinstance(error, KilledWorker):
         return error
     name = error.last_worker.name
-    return RuntimeError(
+    return ProcessesDied(
         f"{name} died while it ran {error.task}, as {error.allowed_failures} processes did before it, so the function "
-        f"is given up: it may end its own process. cluster.log({name!r}) has the last words."
+        f"is given up: it may end its own process. cluster.log({name!r}) has the last words.",
+        error.allowed_failures + 1,
     )

@@ -108,4 +108,6 @@ def lines(result: "TuningResult") -> Iterator[str]:
         seconds = 0.0 if trial.seconds is None else trial.seconds
         where = f"trial {trial.number}, {seconds:.2f} s on {trial.worker}"
         yield f"{place}. {result.metric} {trial.value:.4g}  {shown_parameters(trial.parameters)}  ({where})"
+    for trial in [trial for trial in result.trials if trial.state == "failed"][:1]:
+        yield f"trial {trial.number} failed: {trial.reason}"
     yield f"{repr(result).rstrip(')').rpartition('; ')[2]}; {result.seconds:.1f} s"

@@ -18,12 +18,14 @@ DEPLOYED_TASKS_END = 10.0
 class State:
     """Where a task's job is: `stage` "waiting", "running" or "ended"; `reason`: why it waits, or how it ended.
 
-    `by_itself`: whether it ended so; not where it was cancelled, or its node failed.
+    `by_itself`: whether it ended so; not where it was cancelled, or its node failed. `never`: whether what it waits for
+    can't come by waiting.
     """
 
     stage: str
     reason: str = ""
     by_itself: bool = True
+    never: bool = False
 
 
 class DeployError(RuntimeError):

@@ -54,6 +54,7 @@ class Keeper:
         self._handles: dict[str, Any] = {}
         self._since: dict[str, float] = {}  # task -> when it was launched, or left
         self._deaths: Counter[tuple[str, bool]] = Counter()  # of a task, by itself or not; since it was there last
+        self._ever: set[str] = set()  # tasks that have joined at least once
         self._last_line: dict[str, str] = {}  # task -> the last line that the reader got about it
         self._all_here = time.monotonic()
         self.ended: str | None = None
@@ -110,6 +111,7 @@ class Keeper:
         """Note where a task listens, and forgive its early deaths."""
         _LOG.info("%s has joined from %s", name, address)
         self._forgive(name)
+        self._ever.add(name)
         self._scheduler.addresses[name] = address
 
     def _forgive(self, name):
@@ -174,7 +176,10 @@ class Keeper:
             return  # it has come while the system was asked about it
         waited = time.monotonic() - self._since[name]
         was_here = name in self._scheduler.addresses
-        if state.stage == "waiting":
+        if state.never and name not in self._ever:  # one that ran here before may do so again: its partition is back
+            advice = "Ask for less, or for another partition; `scontrol show partition` says what there is"
+            self._end(f"{name} would wait for ever: {state.reason}. {advice}")
+        elif state.stage == "waiting":
             self._since[name] = time.monotonic()
             self._scheduler.addresses.pop(name, None)  # where it was, it will not be again: it has to be loaded anew
             self._tell(name, f"{name} waits for its turn: {state.reason}")

@@ -28,6 +28,11 @@ with held_back():  # dask-jobqueue takes SIGINT as it is imported, to end the pr
 _WAITS = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SUSPENDED")
 _RUNS = ("RUNNING", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING")
 _BY_OTHERS = ("CANCELLED", "PREEMPTED", "NODE_FAIL", "BOOT_FAIL", "COMPLETING")
+#: Reasons of a waiting job that no end of another job takes away: the job asks for what it can't get, or may not have.
+_NEVER = re.compile(
+    r"Partition(TimeLimit|NodeLimit|Down|Inactive|Config)|BadConstraints|(Account|QOS)NotAllowed|Invalid(Account|QOS)"
+    r"|DependencyNeverSatisfied|\w*Max\w*PerJob(Limit)?"
+)
 #: `sbatch --test-only` complains of this where nodes are drained, too; sbatch itself knows whether it will ever do.
 _MAY_WAIT = re.compile(r"node.* not available|not available now", re.I)
 
@@ -118,7 +123,9 @@ class SlurmLauncher:
             why = reason.replace("None", "Slurm has not come to it yet")
             if state == "COMPLETING" and self._jobs.get(job):  # it may go back into the queue
                 stage, why = "waiting", "Slurm ends it, and may start it again"
-            states[job] = State(stage, why if stage == "waiting" else f"Slurm says {state}", state not in _BY_OTHERS)
+            never = stage == "waiting" and _NEVER.fullmatch(reason) is not None
+            why = why if stage == "waiting" else f"Slurm says {state}"
+            states[job] = State(stage, why, state not in _BY_OTHERS, never)
         return {job: states.get(job, State("ended", "Slurm does not know it any more", False)) for job in handles}
 
     async def signal(self, handle: str, name: str, pid: int | None) -> None:

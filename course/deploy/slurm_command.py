@@ -10,7 +10,10 @@ from course.deploy.launcher import DeployError
 SLURM_ANSWERS = 8.0
 
 #: What Slurm's complaint has in it -> the next step, where its own words have none.
-_NEXT = {"configuration source": "Run this on a login node of the cluster, or say where its slurm.conf is: SLURM_CONF"}
+_NEXT = {
+    "temporarily un": "Its queue is full (MaxJobCount): wait for other jobs to end, then start again",
+    "configuration source": "Run this on a login node of the cluster, or say where its slurm.conf is: SLURM_CONF",
+}
 
 
 async def slurm(*command: str, stdin: str = "") -> str:
@@ -27,6 +30,8 @@ async def slurm(*command: str, stdin: str = "") -> str:
             await asyncio.gather(_send(process, stdin), _read(process.stdout, output), _read(process.stderr, complaint))
             await process.wait()
     except TimeoutError:
+        if _advice(_line(complaint)):  # it says why, and tries again for minutes
+            raise _refusal(command[0], complaint) from None
         meanwhile = f" it says: {_line(complaint)}." if complaint else ""
         silence = f"Slurm has not answered `{command[0]}` for {SLURM_ANSWERS:.0f} s"
         raise DeployError(f"{silence};{meanwhile} `scontrol ping` says whether slurmctld is up") from None
@@ -35,10 +40,17 @@ async def slurm(*command: str, stdin: str = "") -> str:
             process.kill()
             await process.wait()
     if process.returncode:
-        words = _line(complaint or output)
-        advice = [f". {step}" for part, step in _NEXT.items() if part in words]
-        raise DeployError("".join([f"`{command[0]}` says: {words}", *advice]))
+        raise _refusal(command[0], complaint or output)
     return output.decode(errors="replace")
+
+
+def _refusal(command, output):
+    words = _line(output)
+    return DeployError(f"`{command}` says: {words}{_advice(words)}")
+
+
+def _advice(words):
+    return "".join(f". {step}" for part, step in _NEXT.items() if part in words)
 
 
 async def _send(process, text):

@@ -140,26 +140,49 @@ async def _connected(host, options):
         settings["config"] = None
     settings |= {"username": user} if user else {}
     settings |= {"port": int(port)} if colon else {}
-    settings |= {"client_keys": [options.key]} if options.key else {}
+    # a key with a passphrase is the agent's to use, as for `ssh`
+    settings |= {"client_keys": [options.key], "ignore_encrypted": True} if options.key else {}
     settings |= {"known_hosts": options.known_hosts} if options.known_hosts else {}
     try:
         return await asyncio.wait_for(asyncssh.connect(name, **settings), SSH_ANSWERS)
     except asyncssh.HostKeyNotVerifiable:
-        problem = (
-            f"the key of {host} is not in your list of known hosts, or is another one there. Say `ssh {where}` once"
-        )
-        advice = f"and compare the key that it shows; if the host was set up anew, `ssh-keygen -R {name}` before"
+        problem, advice = _of_host_key(host, name, port, where, options.known_hosts)
     except (asyncssh.PermissionDenied, asyncssh.KeyImportError) as error:
-        problem, advice = (
-            f"{host} does not let us in ({error}).",
-            f"Give it your key: `ssh-copy-id {where}`",
-        )
+        problem, advice = f"{host} does not let us in ({error}).", f"Give it your key: `ssh-copy-id {where}`"
+        if locked := _with_passphrase(options.key):
+            advice = f"The key {locked} has a passphrase: say `ssh-add {locked}` first. {advice}, if that is not done"
     except TimeoutError:
         problem = f"{host} has not answered for {SSH_ANSWERS:.0f} s."
         advice = "Is it on, and does no firewall keep us out?"
     except (OSError, asyncssh.Error, ValueError) as error:
         problem, advice = f"{host} can't be reached by SSH: {error}.", f"`ssh {where}` says more"
     raise DeployError(f"{problem} {advice}")
+
+
+def _of_host_key(host, name, port, where, known_hosts):
+    """Return (what is wrong with the key of a host, what to do): it is new to us, or another one than it was."""
+    file = Path(known_hosts or "~/.ssh/known_hosts").expanduser()
+    listed = file.exists() and asyncssh.match_known_hosts(str(file), name, "", int(port or 22))[0]
+    if not listed:
+        problem = f"the key of {host} is not in your list of known hosts, {file}."
+        return problem, f"Say `ssh {where}` once and compare the key that it shows"
+    own = f" -f {shlex.quote(known_hosts)}" if known_hosts else ""
+    entry = f"'[{name}]:{port}'" if port not in ("", "22") else name
+    problem = f"the key of {host} HAS CHANGED: it is not the one in {file}. Somebody may be in between: stop here."
+    return problem, f"Only if you know that the host was set up anew, say `ssh-keygen -R {entry}{own}`"
+
+
+def _with_passphrase(key):
+    """Return the file of the first key that can't be read without a passphrase: `key`, or one that `ssh` takes."""
+    for file in [key] if key else [f"~/.ssh/id_{kind}" for kind in ("ed25519", "ecdsa", "rsa")]:
+        try:
+            asyncssh.read_private_key(Path(file).expanduser())
+        except asyncssh.KeyImportError as error:
+            if "assphrase" in str(error):
+                return file
+        except OSError:
+            continue
+    return None
 
 
 def _end_of(started):

@@ -1,7 +1,7 @@
 """What every room speaks of: the result and its history, a training's settings, where its shards are, its errors."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -57,8 +57,8 @@ class Event(NamedTuple):
     """Something that happened to the training: `what`, to which `task` (a name, or ""), after `step` updates.
 
     `seconds`: on the same clock as `RECORD`'s times. `what` is one of "worker lost", "worker counted out" (silent, not
-    gone), "worker joined" (again), "ps lost", "restored" (from the checkpoint of `step`), "checkpoint saved" and "chief
-    took over"; `reason`: a few words more, or "".
+    gone), "worker joined" (again), "worker refused" (its parameters are others), "ps lost", "restored" (from the
+    checkpoint of `step`), "checkpoint saved" and "chief took over"; `reason`: a few words more, or "".
     """
 
     seconds: float
@@ -169,7 +169,8 @@ class ShardAddresses:
     """The shards of one incarnation, shard 0 first; it can be pickled.
 
     `endpoints`: (host, port) of each; `tasks`: their names in the cluster; `names`: the parameters that each holds
-    (empty: one shard has all); `parameters`: all of them, in the problem's order. `token`: the training's secret.
+    (empty: one shard has all); `parameters`: name -> shape and dtype of all, in the problem's order. `token`: the
+    training's secret.
     `routed`: whether these are the endpoints of a way to them, by which every byte is to go.
     """
 
@@ -178,7 +179,7 @@ class ShardAddresses:
     token: str
     incarnation: int = 0
     names: tuple[tuple[str, ...], ...] = ()
-    parameters: tuple[str, ...] = ()
+    parameters: dict[str, str] = field(default_factory=dict)
     routed: bool = False
 
     @property
@@ -187,11 +188,34 @@ class ShardAddresses:
         keeper = {name: task for task, names in zip(self.tasks, self.names, strict=False) for name in names}
         return {name: keeper.get(name, self.tasks[0]) for name in self.parameters}
 
+    def misfit(self, parameters: Mapping[str, str]) -> str | None:
+        """Return, in a sentence or two, why a worker with these `described` parameters can't take part; None: it can.
+
+        >>> shard = ShardAddresses((), (), "", parameters={"w": "(2,) torch.float32"})
+        >>> shard.misfit({"w": "(3,) torch.float32"}).partition(". ")[0]
+        "its 'w' is (3,) torch.float32, the training's (2,) torch.float32"
+        """
+        name = differing(self.parameters, parameters) if self.parameters else None
+        if name is None:
+            return None
+        own, shared = (of.get(name, "not there") for of in (parameters, self.parameters))
+        return f"its {name!r} is {own}, the training's {shared}. Start every role with one problem and its flags."
+
     def by(self, route: Route | None) -> "ShardAddresses":
         """Return the shards as a process finds them by `route`; None: straight."""
         if route is None:
             return self
         return replace(self, endpoints=tuple(route(endpoint) for endpoint in self.endpoints), routed=True)
+
+
+def described(parameters: Mapping[str, torch.Tensor]) -> dict[str, str]:
+    """Return each parameter's name -> its shape and dtype in words, such as "(784, 100) torch.float32"."""
+    return {name: f"{tuple(value.shape)} {value.dtype}" for name, value in parameters.items()}
+
+
+def differing(first: Mapping[str, str], second: Mapping[str, str]) -> str | None:
+    """Return the name of a parameter that two results of `described` don't have alike; None where all are alike."""
+    return next((name for name in sorted({*first, *second}) if first.get(name) != second.get(name)), None)
 
 
 def in_words(error: BaseException) -> str:
@@ -222,12 +246,17 @@ class TrainingError(RuntimeError):
     """Training can't go on: the message names the task and what happened to it."""
 
 
+class Misfit(TrainingError):
+    """A worker whose parameters are not the training's was refused."""
+
+
 class ShardLost(TrainingError):
     """A ps task that held parameters is gone or silent: `task` says which, `reason` what was seen."""
 
     def __init__(self, task: str, reason: str):
+        reason = reason.rstrip(".")  # it stands within other sentences
         super().__init__(
-            f"{task}, the parameter server, is lost: {reason.rstrip('.')}. The parameters were only there; call train "
+            f"{task}, the parameter server, is lost: {reason}. The parameters were only there; call train "
             "again to start over (the cluster replaces a task that died), or give a checkpoint_dir to go on by itself."
         )
         self.task, self.reason = task, reason

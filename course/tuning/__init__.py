@@ -7,6 +7,7 @@ In this order of reading; a file imports only files above it in this list.
 - `trial`: what a worker does for one trial: it trains, reports on its way, and stops when the driver asks for it.
 - `result`: the outcome of each trial, and of all of them: `Trial`, `TuningResult`, its table.
 - `pictures`: searches side by side, parallel coordinates, which hyperparameter matters.
+- `seal`: the check sum in each line of a journal. `fingerprint`: of a problem's data and code, in a journal too.
 - `journal`: the file in which a study is kept: locked for one driver, read with care, appended to wholly or not at all.
 - `study`: all trials of one search, with Optuna's samplers and pruner, so that it can go on from its journal.
 - `dispatch`: which worker has which trial; its reports; how it is stopped.

@@ -3,13 +3,15 @@
 import inspect
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from course.training.problems.named import OPTIMIZERS
 from course.training.problems.problem import missing_methods, shown
+from course.tuning.fingerprint import fingerprint
 from course.tuning.space import Space, grid, make_space
 from course.tuning.study import Plan
-from course.tuning.trial import TRAINING, is_maker, made_with
+from course.tuning.trial import TRAINING, class_name, is_maker, made_with
 from course.tuning.trial_values import SEARCHES
 
 
@@ -44,11 +46,22 @@ def checked_plan(
         raise ValueError(f"tune(timeout={timeout!r}): give a number of seconds above 0.")
     space = make_space(space_arguments)
     _check_names(space, problem)
-    _check_optimizers(space)
+    space = replace(space, only_for=_only_for(space))
     if search == "grid":
         grid(space, trials)  # raises where it has too many points
     words = getattr(problem, "__qualname__", shown(problem)) if is_maker(problem) else shown(problem)
-    return Plan(words, space, trials, steps, metric, direction, search, bool(pruning), seed)
+    return Plan(words, space, trials, steps, metric, direction, search, bool(pruning), seed, fingerprint(problem))
+
+
+def caught_names(catch: Any) -> tuple[str, ...]:
+    """Return the full names of the classes of exceptions in `tune`'s `catch`; TypeError where it has anything else."""
+    classes = catch if isinstance(catch, tuple) else (catch,)
+    if wrong := [own for own in classes if not (isinstance(own, type) and issubclass(own, Exception))]:
+        raise TypeError(
+            f"tune(catch={catch!r}): {wrong[0]!r} is no class of exceptions. Give one, or a tuple of them, such as "
+            "(ValueError, MemoryError); () for none."
+        )
+    return tuple(map(class_name, classes))
 
 
 def _check_names(space: Space, problem: Any) -> None:
@@ -62,19 +75,23 @@ def _check_names(space: Space, problem: Any) -> None:
             raise ValueError(f"tune(space): there is no {name!r} to search. Legal names: {', '.join(legal)}.{hint}")
 
 
-def _check_optimizers(space):
-    """Raise ValueError where an optimiser of the space doesn't take a hyperparameter of the space."""
+def _only_for(space):
+    """Return name -> the optimizers of the space that take it, where not all do; ValueError where none does."""
     wanted = set(space.names) & _taken_by(OPTIMIZERS.values())
-    for name in space.values("optimizer") if "optimizer" in space.names else ["sgd"]:
+    optimizers = space.values("optimizer") if "optimizer" in space.names else ["sgd"]
+    for name in optimizers:
         if name not in OPTIMIZERS:
             raise ValueError(f"tune(space): optimizer may be {name!r}; there are {', '.join(map(repr, OPTIMIZERS))}.")
-        if lacks := sorted(wanted - _taken_by([OPTIMIZERS[name]])):
-            raise ValueError(
-                f"tune(space): {lacks[0]} is in it, and the optimizer {name!r} takes no {lacks[0]}. Leave one out."
-            )
+    takers = {name: tuple(own for own in optimizers if name in _taken_by([OPTIMIZERS[own]])) for name in wanted}
+    if lacks := sorted(name for name in wanted if not takers[name]):
+        raise ValueError(
+            f"tune(space): {lacks[0]} is in it, and {' or '.join(map(repr, optimizers))} takes no {lacks[0]}. "
+            "Leave it out, or give optimizer one that does."
+        )
     for value in space.values("learning_rate") if "learning_rate" in space.names else []:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
             raise ValueError(f"tune(space): learning_rate may be {value!r}; a learning rate is a number above 0.")
+    return {name: own for name, own in takers.items() if len(own) < len(optimizers)}
 
 
 def _taken_by(optimizers: Iterable[Any]) -> set[str]:

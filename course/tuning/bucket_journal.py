@@ -11,6 +11,7 @@ from typing import Any
 from optuna.storages.journal import BaseJournalBackend
 
 from course.tuning.result import TuningError
+from course.tuning.seal import sealed
 from modelserver.bucket import BucketPath
 
 _NAME = re.compile(r"change-(\d{9})\.json")
@@ -19,12 +20,12 @@ _NAME = re.compile(r"change-(\d{9})\.json")
 class BucketJournal(BaseJournalBackend):
     """The changes in `folder`, which one driver has: read once, by `content`, and then kept here as they are written.
 
-    `content`: the lines of all objects. `whole`: how many of them count; the others are removed before the next one is
-    written.
+    `content`: the lines of all objects. `whole`: how many of them count, with the check sum `total`; the others are
+    removed before the next one is written.
     """
 
-    def __init__(self, folder: BucketPath, content: bytes, whole: int):
-        self._folder, self._objects = folder, content.count(b"\n")
+    def __init__(self, folder: BucketPath, content: bytes, whole: int, total: int):
+        self._folder, self._objects, self._sum = folder, content.count(b"\n"), total
         self._changes = [json.loads(line) for line in content.split(b"\n")[:whole]]
 
     def read_logs(self, log_number_from: int) -> list[dict[str, Any]]:
@@ -37,9 +38,11 @@ class BucketJournal(BaseJournalBackend):
             for number in range(self._objects - 1, len(self._changes) - 1, -1):  # what a driver left half written
                 _object(self._folder, number).unlink(missing_ok=True)
             for change in logs:
+                change, total = sealed(change, self._sum)
                 line = json.dumps(change, separators=(",", ":")).encode() + b"\n"
                 _object(self._folder, len(self._changes)).write_bytes(line, new=True)
                 self._changes.append(change)
+                self._sum = total
             self._objects = len(self._changes)
         except FileExistsError as error:
             raise TuningError(

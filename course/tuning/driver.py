@@ -2,13 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from course.training.problems.problem import Problem
 from course.training.records import why_unread
-from course.tuning.arguments import checked_plan
+from course.tuning.arguments import caught_names, checked_plan
 from course.tuning.dispatch import Dispatch, Report
 from course.tuning.result import TuningError, TuningResult, shown_parameters
 from course.tuning.study import Study, opened_study
@@ -45,6 +45,7 @@ def tune(
     journal: str | PathLike | None = None,
     progress: bool | Callable[[str], None] = True,
     timeout: float = TRIAL_SILENCE,
+    catch: type[Exception] | tuple[type[Exception], ...] = Exception,
 ) -> TuningResult:
     """Train `problem` with `trials` sets of hyperparameters on the cluster's worker tasks; return a `TuningResult`.
 
@@ -63,21 +64,25 @@ def tune(
       Without one, an interrupt loses what was found. One driver at a time.
     - `progress`: True shows a line in a terminal or a notebook; a function gets such a line every two seconds.
     - `timeout`: seconds that a trial may say nothing before that is a TimeoutError.
+    - `catch`: a class of exceptions, or a tuple of them, as Optuna's. A trial whose code raises one is "failed", its
+      `reason` has the place, and the others go on; any other exception, each with `catch=()`, ends the search.
 
     With one worker task the same seed gives the same trials, bit for bit, also when it goes on from a journal. With
     more, random and grid search try the same hyperparameters, each with the same reports; which are pruned, and what
     TPE tries next, depends on what has ended by then, and so on timing. A trial whose task dies is run again, and
-    counts once; one that loses its task three times is "failed". Raises TuningError when a trial's code raises, or the
-    cluster is gone; ValueError or TypeError for wrong arguments, before anything starts. Whatever ends it, an interrupt
-    too, no trial runs on, and those that were begun are "open" in the journal.
+    counts once; one that loses its task three times is "failed". Raises TuningError when a trial's code raises what
+    `catch` doesn't name, when a task can't read the problem, or the cluster is gone; ValueError or TypeError for wrong
+    arguments, before anything starts. Whatever ends it, an interrupt too, no trial runs on, and those that were begun
+    are "open" in the journal.
     """
     began = time.monotonic()
     tasks = [task for task in cluster.tasks if not task.startswith("/job:ps/")] or cluster.tasks
+    caught = caught_names(catch)
     plan = checked_plan(problem, space, trials, steps, metric, direction, search, pruning, seed, timeout)
     with opened_study(plan, journal) as study:
         remaining = Remaining(progress, plan.budget, study.ended)
         with Dispatch(cluster, tasks, problem, steps, metric, seed) as dispatch:
-            _Driver(study, dispatch, cluster, timeout, remaining).run()
+            _Driver(study, dispatch, cluster, timeout, remaining, caught).run()
         remaining.end()
         records = study.records()
     return TuningResult(records, plan.space, metric, direction, search, seed, steps, time.monotonic() - began)
@@ -86,8 +91,16 @@ def tune(
 class _Driver:
     """One call of `tune`: the reports of the trials that are on their way, and the decisions that follow from them."""
 
-    def __init__(self, study: Study, dispatch: Dispatch, cluster: "Cluster", timeout: float, remaining: Remaining):
-        self._study, self._dispatch, self._cluster = study, dispatch, cluster
+    def __init__(
+        self,
+        study: Study,
+        dispatch: Dispatch,
+        cluster: "Cluster",
+        timeout: float,
+        remaining: Remaining,
+        caught: Container[str],
+    ):
+        self._study, self._dispatch, self._cluster, self._caught = study, dispatch, cluster, caught
         self._timeout, self._remaining = timeout, remaining
         self._parameters: dict[int, dict[str, Any]] = {}
         self._attempt: dict[int, str] = {}  # trial -> which of its attempts is believed
@@ -158,7 +171,7 @@ class _Driver:
             self._lost(number, task, error)
             return
         outcome = future.result()
-        if outcome.state == "failed":
+        if outcome.state == "failed" and not any(name in self._caught for name in outcome.raised):
             raise TuningError(f"trial {number}, {self._shown(number)}, on {task}: {outcome.reason}")
         if self._attempt.get(number) != outcome.attempt:  # the end came before the report of its beginning
             self._study.begun(number)
@@ -166,7 +179,7 @@ class _Driver:
             self._is_pruned_by(number, step, value)
         state = "pruned" if number in self._pruned else outcome.state
         value = outcome.reports[-1][1] if state == "done" else None
-        reason = outcome.reason if state == "diverged" else ""
+        reason = outcome.reason if state in ("diverged", "failed") else ""
         self._study.end(number, state, value, seconds=outcome.seconds, worker=outcome.task, reason=reason)
         self._remaining.ended()
 
@@ -176,9 +189,9 @@ class _Driver:
             self._cluster.client  # noqa: B018 - asking for it is the check
         except RuntimeError as gone:
             raise self._gone(gone) from error
-        self._deaths[number] += 1
-        never_began = self._deaths[number] >= _LIVES and number not in self._attempt
-        if never_began or not isinstance(error, (RuntimeError, OSError)):
+        # a process that dies at once may have had no time to say that it began
+        self._deaths[number] = max(self._deaths[number] + 1, getattr(error, "deaths", 0))
+        if not isinstance(error, (RuntimeError, OSError)):
             raise TuningError(f"{task} can't work on trial {number}: {why_unread(error)}") from error
         self._dispatch.forget(task)
         if self._deaths[number] < _LIVES:

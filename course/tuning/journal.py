@@ -1,8 +1,9 @@
 """The file in which a study is kept: Optuna's journal, for one driver at a time, read with care and never half written.
 
-Each line is one change as JSON. Nothing in it is ever unpickled or run. A file that is not such a journal, or that is
-damaged before its last line, is refused and left as it is. What a driver left half written when it died is cut off: a
-last line without its end, and a last trial without all of its hyperparameters. No decision rests on either.
+Each line is one change as JSON, with a check sum (`seal`). Nothing in it is ever unpickled or run. A file that is not
+such a journal, or that is damaged before its last line, is refused and left as it is. What a driver left half written
+when it died is cut off: a last line without its end, and a last trial without all of its hyperparameters. No decision
+rests on either.
 
 Optuna's own lock is taken anew for each line, for 167 µs, and one that a killed process left keeps everyone out for
 30 s. So the backend gets the driver's lock, `filelock`'s, which ends with its process: again takes 45 µs a line.
@@ -24,6 +25,8 @@ from optuna.storages.journal import BaseJournalBackend, JournalFileBackend
 from course.training.checkpoint.folder_lock import lock_of
 from course.tuning.bucket_journal import BucketJournal, content_of
 from course.tuning.result import TuningError
+from course.tuning.seal import check_sums, sealed
+from course.tuning.space import Space
 from modelserver.bucket import BucketPath, is_address
 
 #: The name of the one study in a journal of the course; what else is in a file is another's.
@@ -35,15 +38,15 @@ _CREATE_TRIAL, _SET_PARAMETER = 4, 5  # Optuna's codes of two operations
 class Journal(JournalFileBackend):
     """Optuna's file of lines, where an append that fails, on a full disk say, takes back what it had written.
 
-    `lock`: held for as long as the driver runs. `whole`: the lines, and bytes, of the file that count; what comes after
-    them is not read, and is cut off when the next line is written.
+    `lock`: held for as long as the driver runs. `whole`: the lines, and bytes, of the file that count, and their check
+    sum; what comes after them is not read, and is cut off when the next line is written.
     """
 
-    def __init__(self, path: Path, lock: FileLock, whole: tuple[int, int]):
+    def __init__(self, path: Path, lock: FileLock, whole: tuple[int, int, int]):
         super().__init__(str(path), lock)  # type: ignore[arg-type]  # it has `acquire` and `release`, and may be taken again
         self._path = path
         self._lines: int | None
-        self._lines, self._bytes = whole
+        self._lines, self._bytes, self._sum = whole
 
     def read_logs(self, log_number_from: int) -> Generator[dict[str, Any], None, None]:
         """Yield the changes from this number on; TuningError when the file is gone, or the disk refuses."""
@@ -58,9 +61,12 @@ class Journal(JournalFileBackend):
         try:
             if self._path.stat().st_size > self._bytes:
                 _cut(self._path, self._bytes)
-            self._lines = None
-            super().append_logs(logs)
-            self._bytes = self._path.stat().st_size
+            self._lines, total, lines = None, self._sum, []
+            for change in logs:
+                line, total = sealed(change, total)
+                lines.append(line)
+            super().append_logs(lines)
+            self._bytes, self._sum = self._path.stat().st_size, total
         except OSError as error:
             with suppress(OSError):  # the file is gone, and nothing of it half written
                 _cut(self._path, self._bytes)
@@ -71,16 +77,16 @@ class Journal(JournalFileBackend):
 
 
 @contextmanager
-def locked_journal(file: str | os.PathLike, parameters: int) -> Iterator[BaseJournalBackend]:
+def locked_journal(file: str | os.PathLike, space: Space) -> Iterator[BaseJournalBackend]:
     """Within the `with`, this driver alone has the journal `file`, or at that address; it is made where there is none.
 
-    `parameters`: how many hyperparameters each trial has. Raises ValueError, at once, for a file that another driver
+    `space`: of its trials' hyperparameters. Raises ValueError, at once, for a file that another driver
     has, in this process too; for one that is not a journal of the course, or is damaged, which stays as it is; and for
     a place that can't be written. The lock, a file beside it, ends with the process that holds it.
     """
     if is_address(file):
         with lock_of(file, argument="tune(journal"):
-            yield _in_bucket(BucketPath(file), parameters)
+            yield _in_bucket(BucketPath(file), space)
         return
     path = Path(file)
     lock = FileLock(f"{path}.lock", timeout=0, thread_local=False)
@@ -98,7 +104,7 @@ def locked_journal(file: str | os.PathLike, parameters: int) -> Iterator[BaseJou
         try:
             with path.open("ab"):  # whether it can be written, before anything starts
                 pass
-            journal = Journal(path, lock, _whole(path, path.read_bytes(), parameters))
+            journal = Journal(path, lock, _whole(path, path.read_bytes(), space))
         except OSError as error:
             raise _unusable(path, error) from error
         yield journal
@@ -106,12 +112,13 @@ def locked_journal(file: str | os.PathLike, parameters: int) -> Iterator[BaseJou
         lock.release()
 
 
-def _in_bucket(folder, parameters):
+def _in_bucket(folder, space):
     try:
         content = content_of(folder)
     except OSError as error:
         raise _unusable(folder, error) from error
-    return BucketJournal(folder, content, _whole(folder, content, parameters)[0])
+    count, _, total = _whole(folder, content, space)
+    return BucketJournal(folder, content, count, total)
 
 
 def _unusable(path, error):
@@ -120,13 +127,14 @@ def _unusable(path, error):
     )
 
 
-def _whole(path, content, parameters):
-    """Return how many lines, and bytes, of `content` are whole changes of a journal of the course; ValueError if none.
+def _whole(path, content, space):
+    """Return how many lines, and bytes, of `content` are whole changes of a journal of the course, and their check sum.
 
-    `path`: where it was read.
+    `path`: where it was read. ValueError where none is, or one is damaged.
     """
     *lines, rest = content.split(b"\n")
-    codes = [_code(line, first=number == 0) for number, line in enumerate(lines)]
+    sums = check_sums(lines)
+    codes = [_code(line, first=number == 0) if sums[number][0] else None for number, line in enumerate(lines)]
     if codes[:1] == [None] or not lines and not rest.startswith(_BEGINS[: len(rest)]):
         raise ValueError(
             f"tune(journal={str(path)!r}): this file is not a journal of the course; it stays as it is. Name another "
@@ -141,8 +149,10 @@ def _whole(path, content, parameters):
     count = len(lines)
     if _CREATE_TRIAL in codes:
         last = count - 1 - codes[::-1].index(_CREATE_TRIAL)  # a driver writes a trial's hyperparameters all at once
-        count = last if codes[last:].count(_SET_PARAMETER) < parameters else count
-    return count, sum(len(line) + 1 for line in lines[:count])
+        written = [json.loads(lines[at]) for at in range(last, count) if codes[at] == _SET_PARAMETER]
+        values = {change.get("param_name"): change.get("param_value_internal") for change in written}
+        count = count if space.is_complete(values) else last
+    return count, sum(len(line) + 1 for line in lines[:count]), sums[count - 1][1] if count else 0
 
 
 def _code(line, first):

@@ -96,6 +96,8 @@ def _look(trial, best, text):
 
 def _height(result: TuningResult, name: str, trial: Trial) -> float:
     """Where on its axis the trial's value of a hyperparameter stands, from 0 to 1."""
+    if name not in trial.parameters:
+        return float("nan")  # its optimizer doesn't take it: the line has a gap
     distribution, value = result.space.searched[name], trial.parameters[name]
     if isinstance(distribution, CategoricalDistribution):
         return (distribution.choices.index(value) + 0.5) / len(distribution.choices)

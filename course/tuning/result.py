@@ -12,7 +12,7 @@ STATES = {
     "done": "trained to its last step",
     "pruned": "stopped early, being worse than most at the same step",
     "diverged": "a number was not finite any more",
-    "failed": "its worker died each time",
+    "failed": "its code raised an exception, or its worker died each time",
     "open": "begun and not ended: the next call goes on with it",
 }
 _SHOWN = 10  # rows of the table
@@ -69,9 +69,10 @@ class TuningResult:
         """The best `Trial` that is done, the earlier of two alike; TuningError where none is."""
         ranked = self.ranked()
         if not ranked:
+            reasons = [f"Trial {trial.number}: {trial.reason}." for trial in self.trials if trial.reason]
             raise TuningError(
-                f"none of {len(self.trials)} trials is done: {self._counts()}. Look at result.trials[0].reason; a "
-                "smaller learning rate, or more trials, may help."
+                f"none of {len(self.trials)} trials is done: {self._counts()}. {''.join(reasons[:1])} A smaller "
+                "learning rate, or more trials, may help."
             )
         return ranked[0]
 
@@ -134,7 +135,7 @@ class TuningResult:
         return {"text/plain": repr(self), "text/html": table(head, rows, alt=repr(self), caption=caption).html}
 
     def _row(self, trial):
-        values = [_short(trial.parameters.get(name)) for name in self.space.names]
+        values = [_short(trial.parameters.get(name, "")) for name in self.space.names]
         value = "" if trial.value is None else float(f"{trial.value:.4g}")
         seconds = "" if trial.seconds is None else round(trial.seconds, 2)
         state = f"{_SIGNS[trial.state]} {trial.state}"

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,27 @@ _FINEST = 1_000_000
 
 @dataclass(frozen=True)
 class Space:
-    """The hyperparameters of a search: `searched`, name -> Optuna's distribution, and `fixed`, name -> value."""
+    """The hyperparameters of a search: `searched`, name -> Optuna's distribution, and `fixed`, name -> value.
+
+    `only_for`: name -> the optimizers that take it, where not all of the search do; others' trials don't have it.
+    """
 
     searched: dict[str, BaseDistribution]
     fixed: dict[str, Any]
+    only_for: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def parts(self, optimizer: str | None) -> tuple[dict[str, BaseDistribution], dict[str, Any]]:
+        """Return what is searched and what is fixed in a trial with this optimizer; None: in every trial."""
+        there = [name for name in self.names if name not in self.only_for or optimizer in self.only_for[name]]
+        searched = {name: own for name, own in self.searched.items() if name in there}
+        return searched, {name: value for name, value in self.fixed.items() if name in there}
+
+    def is_complete(self, values: Mapping[str, Any]) -> bool:
+        """Return whether a trial has all that is searched: name -> value, as Optuna's journal has it."""
+        optimizer = None
+        if self.only_for and "optimizer" in values:
+            optimizer = self.searched["optimizer"].to_external_repr(values["optimizer"])
+        return self.parts(optimizer)[0].keys() <= values.keys()
 
     @property
     def names(self) -> list[str]:
@@ -151,7 +168,10 @@ def grid(space: Space, trials: int) -> list[dict[str, Any]]:
     points: list[dict[str, Any]] = [{}]
     for name, count in counts.items():
         points = [{**point, name: value} for point in points for value in _spread(space.searched[name], count)]
-    return points
+    if not space.only_for:
+        return points
+    there = [{name: point[name] for name in space.parts(point["optimizer"])[0]} for point in points]
+    return [point for at, point in enumerate(there) if point not in there[:at]]
 
 
 def _counts(space, trials):

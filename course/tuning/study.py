@@ -22,16 +22,20 @@ from optuna.trial import FrozenTrial, TrialState
 from course.tuning.journal import STUDY, locked_journal
 from course.tuning.result import Trial, TuningError
 from course.tuning.space import Space, grid
-from course.tuning.trial_values import new_study, sampler_of
+from course.tuning.trial_values import new_study, sampler_of, suggest
 
 #: So many trials are done before any is pruned: a median of fewer says little. Optuna's own default.
 _UNPRUNED = 5
+_FINGERPRINT = "the fingerprint of data and code"  # as a journal has it
 _STATES = {"done": None, "pruned": TrialState.PRUNED, "diverged": TrialState.PRUNED, "failed": TrialState.FAIL}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The arguments of `tune` by their names, `problem` in words. A journal goes on only with the plan that it has."""
+    """The arguments of `tune` by their names, `problem` in words. A journal goes on only with the plan that it has.
+
+    `fingerprint`: of the problem's data and code.
+    """
 
     problem: str
     space: Space
@@ -42,6 +46,7 @@ class Plan:
     search: str
     pruning: bool
     seed: int
+    fingerprint: str = ""
 
     @cached_property
     def points(self) -> list[dict[str, Any]]:
@@ -58,6 +63,7 @@ class Plan:
         words = re.sub(r" at 0x[0-9a-fA-F]+", "", self.problem)  # an address is another one in each process
         plan = {"problem": words, "space": self.space.stored(), "steps": self.steps, "metric": self.metric}
         plan |= {"direction": self.direction, "search": self.search, "pruning": self.pruning, "seed": self.seed}
+        plan |= {_FINGERPRINT: self.fingerprint}
         if self.search == "grid":
             plan["trials"] = self.trials  # it decides where the points are
         return json.loads(json.dumps(plan))
@@ -69,7 +75,7 @@ def opened_study(plan: Plan, journal: str | PathLike | None) -> Iterator["Study"
 
     Raises ValueError for a journal of another study, naming what differs, and as `locked_journal`.
     """
-    with nullcontext() if journal is None else locked_journal(journal, len(plan.space.searched)) as backend:
+    with nullcontext() if journal is None else locked_journal(journal, plan.space) as backend:
         try:
             loaded = _loaded(plan, None if backend is None else JournalStorage(backend))
             study = Study(plan, loaded)
@@ -98,15 +104,15 @@ def _compare(plan, study, journal):
     if stored is None and not study.get_trials(deepcopy=False):
         study.set_user_attr("settings", mine)
         return
-    stored = stored if isinstance(stored, dict) else {}
+    stored = {_FINGERPRINT: plan.fingerprint, **(stored if isinstance(stored, dict) else {})}  # older ones have none
     differs = [name for name in [*mine, *stored.keys() - mine.keys()] if mine.get(name) != stored.get(name)]
     if differs:
         name, others = differs[0], ", ".join(differs[1:])
         more = f" ({others} differ too)" if others else ""
         raise ValueError(
             f"tune(journal={str(journal)!r}): it is of another search: {name} is {mine.get(name)!r} now, and was "
-            f"{stored.get(name)!r} in the journal{more}. Give the same arguments to go on with it, or name another "
-            "file."
+            f"{stored.get(name)!r} in the journal{more}. Give the same arguments, data and code to go on with "
+            "it, or name another file."
         )
 
 
@@ -142,10 +148,13 @@ class Study:
             self._study.sampler = sampler_of(self.plan.search, self.plan.seed, number)
             if self.plan.points:
                 self._study.enqueue_trial(self.plan.points[number])
-            self._trials[number] = self._study.ask(self.plan.space.searched)
+            trial = self._trials[number] = self._study.ask(self.plan.space.parts(None)[0])
+            for name, distribution in self.plan.space.parts(trial.params.get("optimizer"))[0].items():
+                if name not in trial.params:
+                    suggest(trial, name, distribution)
         trial = self._trials[number]
         assert trial.number == number
-        return number, {**trial.params, **self.plan.space.fixed}
+        return number, {**trial.params, **self.plan.space.parts(trial.params.get("optimizer"))[1]}
 
     def put_back(self, number: int) -> None:
         """Have this trial begun again, as the next one."""
@@ -182,7 +191,7 @@ class Study:
         names = {name: trial.params[name] for name in self.plan.space.searched if name in trial.params}
         return Trial(
             trial.number,
-            {**names, **self.plan.space.fixed},
+            {**names, **self.plan.space.parts(trial.params.get("optimizer"))[1]},
             str(facts["state"]) if trial.state.is_finished() else "open",
             trial.value if trial.state == TrialState.COMPLETE else None,
             tuple(sorted(trial.intermediate_values.items())),

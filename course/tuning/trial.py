@@ -47,6 +47,7 @@ class Outcome:
 
     `state`: "done", "diverged" (NaN or infinity), "stopped" (by the driver), or "failed": its code raised. `reports`:
     (step, value) each, in order. `seconds`: of the training. `task`: its name. `reason`: in words, "" for a good end.
+    `raised`: the classes of the exception that its code raised, as `class_name` has them.
     """
 
     state: str
@@ -55,6 +56,16 @@ class Outcome:
     task: str
     attempt: str
     reason: str = ""
+    raised: tuple[str, ...] = ()
+
+
+def class_name(own: type) -> str:
+    """Return the full name of a class: an exception's own class may be missing where it is asked for."""
+    return f"{own.__module__}.{own.__qualname__}"
+
+
+class NoSuchMetric(ValueError):
+    """The problem doesn't measure what the search is for: no trial will do better."""
 
 
 class Stopped(Exception):
@@ -79,7 +90,7 @@ def run_trial(source: Any, job: Job) -> Outcome:
         return not {(job.study, job.number), (job.study, None)}.isdisjoint(_stopped(worker))
 
     worker.log_event(job.study, [job.number, attempt])
-    state, reason = "done", ""
+    state, reason, raised = "done", "", ()
     try:
         _train(source, job, report, is_stopped)
     except Stopped:
@@ -89,7 +100,8 @@ def run_trial(source: Any, job: Job) -> Outcome:
     except Exception as error:  # the reader's code may raise anything
         at = traceback.extract_tb(error.__traceback__)[-1]
         state, reason = "failed", f"{in_words(error)} ({at.filename}, line {at.lineno})"
-    return Outcome(state, tuple(reports), time.perf_counter() - began, worker.name, attempt, reason)
+        raised = () if isinstance(error, NoSuchMetric) else tuple(map(class_name, type(error).__mro__))
+    return Outcome(state, tuple(reports), time.perf_counter() - began, worker.name, attempt, reason, raised)
 
 
 def stop_trials(study: str, number: int | None, dask_worker: Any = None) -> None:
@@ -140,12 +152,12 @@ def measured(problem: Any, metric: str, parameters: dict[str, Any]) -> float:
     if callable(getattr(problem, "validate", None)):
         measures = problem.validate(parameters)
         if metric not in measures:
-            raise ValueError(
+            raise NoSuchMetric(
                 f"tune(metric={metric!r}): {shown(problem)} validates {', '.join(measures)}; take one of these."
             )
         return float(measures[metric])
     if metric != "loss":
-        raise ValueError(f"tune(metric={metric!r}): {shown(problem)} has no validate(parameters), so take 'loss'.")
+        raise NoSuchMetric(f"tune(metric={metric!r}): {shown(problem)} has no validate(parameters), so take 'loss'.")
     import torch
 
     with torch.no_grad():

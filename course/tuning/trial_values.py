@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import optuna
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.study import StudyDirection
 
@@ -35,6 +35,15 @@ def sampler_of(search: str, seed: int, number: int) -> BaseSampler:
     return TPESampler(seed=drawn) if search == "tpe" else RandomSampler(seed=drawn)
 
 
+def suggest(trial: optuna.Trial, name: str, distribution: Any) -> None:
+    """Have Optuna draw another hyperparameter of a trial that has begun."""
+    if isinstance(distribution, CategoricalDistribution):
+        trial.suggest_categorical(name, distribution.choices)
+        return
+    draw: Any = trial.suggest_float if isinstance(distribution, FloatDistribution) else trial.suggest_int
+    draw(name, distribution.low, distribution.high, step=distribution.step, log=distribution.log)
+
+
 def importances(
     searched: Mapping[str, BaseDistribution], direction: str, done: Sequence[tuple[dict[str, Any], float]]
 ) -> dict[str, float]:
@@ -48,8 +57,9 @@ def importances(
         )
     study = new_study(direction)
     for parameters, value in done:
-        values = {name: parameters[name] for name in searched}
-        study.add_trial(optuna.create_trial(params=values, distributions=dict(searched), value=value))
+        values = {name: parameters[name] for name in searched if name in parameters}
+        own = {name: searched[name] for name in values}
+        study.add_trial(optuna.create_trial(params=values, distributions=own, value=value))
     # here, for it takes longer to import, with scikit-learn, than all else of Optuna
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 

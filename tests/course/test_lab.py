@@ -51,7 +51,7 @@ def running(root):
         text=True,
         start_new_session=True,
     )
-    deadline = threading.Timer(60, process.kill)  # then the lines below end
+    deadline = threading.Timer(120, process.kill)  # then the lines below end
     deadline.start()
     try:
         said = ""
@@ -72,12 +72,12 @@ def running(root):
         process.stdout.close()
 
 
-def wait_for(server, deadline=10):
+def wait_for(server, deadline=60):
     """Return once `server` accepts connections: Jupyter prints its address a moment before."""
     end = time.monotonic() + deadline
     while time.monotonic() < end:
         try:
-            socket.create_connection(("127.0.0.1", int(server.rpartition(":")[2])), timeout=1).close()
+            socket.create_connection(("127.0.0.1", int(server.rpartition(":")[2])), timeout=60).close()
             return
         except ConnectionRefusedError:
             time.sleep(0.05)
@@ -88,7 +88,7 @@ def get(address, token=None):
     """Return status and body of `address`."""
     headers = {"Authorization": f"token {token}"} if token else {}
     try:
-        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=20) as answer:
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=60) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -119,7 +119,7 @@ def test_the_lab_opens_the_first_chapter_for_its_token_only_and_asks_no_other_ho
             headers={"Authorization": f"token {token}"},
             data=json.dumps({"data": {}, "metadata": {"id": "default"}}).encode(),
         )
-        urllib.request.urlopen(request, timeout=20).close()
+        urllib.request.urlopen(request, timeout=60).close()
         assert list((checkout / ".jupyter" / "workspaces").iterdir())  # and not among the reader's own
 
 
@@ -129,7 +129,7 @@ def test_ctrl_c_stops_the_lab_and_its_kernels(checkout):
         request = urllib.request.Request(
             f"{server}/api/kernels", method="POST", data=b"{}", headers={"Authorization": f"token {token}"}
         )
-        urllib.request.urlopen(request, timeout=20).close()
+        urllib.request.urlopen(request, timeout=60).close()
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to everything that runs in it
         assert process.wait(60) == 0
         deadline = time.monotonic() + 60

@@ -2,6 +2,7 @@
 
 import io
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +22,7 @@ def screen(monkeypatch):
 def clock(monkeypatch):
     """A list whose last number is the present second."""
     now = [0.0]
-    monkeypatch.setattr("course.progress_line.time.monotonic", lambda: now[-1])
+    monkeypatch.setattr("course.progress_line.time", SimpleNamespace(monotonic=lambda: now[-1]))
     return now
 
 

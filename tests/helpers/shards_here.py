@@ -12,7 +12,7 @@ from course.cluster.certificates import new_certificate, security
 from course.training import ParameterServer, linear_regression, train_in_turns
 from course.training.driver.shard_client import ShardClient
 from course.training.driver.training_plan import spread
-from course.training.records import ShardAddresses, TrainingSettings
+from course.training.records import ShardAddresses, TrainingSettings, described
 from course.training.server.shard_server import ShardServer
 from course.training.transport.layout import Layout
 from course.training.transport.wire import connect
@@ -84,7 +84,7 @@ def shards(count=1, problem=PROBLEM, optimizer=SGD, start=None, contexts=(None, 
     endpoints = tuple(server.address for server in servers)
     try:
         yield (
-            ShardAddresses(endpoints, tasks, "token", incarnation, tuple(map(tuple, names)), tuple(parameters)),
+            ShardAddresses(endpoints, tasks, "token", incarnation, tuple(map(tuple, names)), described(parameters)),
             servers,
         )
     finally:

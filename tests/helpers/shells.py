@@ -149,7 +149,7 @@ def classic(folder, ports, patience=(60, 60)):
         yield members, ClusterSpec.from_flags(ps_hosts=ps, worker_hosts=workers), certificate, found
 
 
-def eventually(look, patience=60.0):
+def eventually(look, patience=120.0):
     """Wait until `look()` is true, and return it; fail after `patience` seconds."""
     deadline = time.monotonic() + patience
     while not (seen := look()):

@@ -255,5 +255,5 @@ def _owner_in(text):
     """Return the `Owner` that a lock's `text` names, None for any other text."""
     try:
         return Owner(**json.loads(text))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None

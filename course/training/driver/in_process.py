@@ -13,6 +13,7 @@ import numpy
 import torch
 
 from course.training.checkpoint.checkpoints import Checkpoints
+from course.training.checkpoint.resumed import warn_of_changes
 from course.training.hooks.base import Hook, Session, begun, refuse
 from course.training.hooks.every import check_validation, with_saving
 from course.training.hooks.fetches import ask, tell
@@ -44,6 +45,8 @@ def train_in_turns(
     restored = checkpoints.to_resume() if checkpoints is not None and resume else None
     incarnation = checkpoints.next_incarnation() if checkpoints is not None else 0
     store = ParameterServer(problem.initial(), optimizer, state=restored)
+    if restored is not None:
+        warn_of_changes(restored, store.state().optimizer, seed, total_steps)
     rule = make_rule(TrainingSettings(mode, workers, total_steps, max_staleness, aggregate), store)
     session = Session(
         total_steps,

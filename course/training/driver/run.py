@@ -112,9 +112,10 @@ class Run:
                 self._checkpoints.save(client.snapshot())
                 self._first = self._incarnation
             except OSError as error:
+                folder, reason = str(self._checkpoints.folder), str(error).rstrip(".")
                 raise ValueError(
-                    f"train(checkpoint_dir={str(self._checkpoints.folder)!r}): the first checkpoint can't be written: "
-                    f"{error}. Name a folder of yours on a disk with space, or a bucket that you may write to."
+                    f"train(checkpoint_dir={folder!r}): the first checkpoint can't be written: {reason}. Name a folder "
+                    "of yours on a disk with space, or a bucket that you may write to."
                 ) from error
 
     def _recover(self, lost):
@@ -130,8 +131,8 @@ class Run:
             newest = self._newest()
         except OSError as error:
             raise TrainingError(
-                f"{lost.task}, the parameter server, is lost: {lost.reason.rstrip('.')}. The checkpoints can't be "
-                f"read: {error}. Call train again when they can: it goes on from the newest."
+                f"{lost.task}, the parameter server, is lost: {lost.reason}. The checkpoints can't be "
+                f"read: {str(error).rstrip('.')}. Call train again when they can: it goes on from the newest."
             ) from lost
         if newest is None and (self._history.version > 0 or self._pool.took_over):
             folder = self._checkpoints.folder
@@ -268,5 +269,5 @@ def _raise_for(ended, status, session, pool):
             f"Something ends it each time, most often the problem's code or a lack of memory.{output}"
         )
     elif ended["why"] in ("error", "closed"):
-        text = ended["text"] or "the server closed"
+        text = ended["text"].rstrip(".") or "the server closed"
         raise TrainingError(f"training ended at step {status['version']}: {text}.{output}")

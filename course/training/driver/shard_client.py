@@ -15,7 +15,15 @@ import torch
 from course.signals import held_back
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.training_plan import TrainingPlan, spread
-from course.training.records import RECORD, Route, ShardAddresses, ShardLost, TrainingSettings, exits_as_errors
+from course.training.records import (
+    RECORD,
+    Route,
+    ShardAddresses,
+    ShardLost,
+    TrainingSettings,
+    described,
+    exits_as_errors,
+)
 from course.training.server.shard_server import ShardServer
 from course.training.server.store import ParameterServer
 from course.training.transport.wire import WIRE_SILENCE, Channel, connect, start_beating
@@ -109,7 +117,7 @@ class ShardClient:
                 return None
             others = [self._ask(shard, "TAKE", first.number) for shard in range(1, len(self._channels))]
         parts = [Snapshot.from_bytes(part.payload) for part in (first, *others)]
-        return Snapshot.merge(parts, self.addresses.parameters or None)
+        return Snapshot.merge(parts, list(self.addresses.parameters) or None)
 
     def stop(self) -> None:
         """End the training on every shard; the parameters can still be asked for. Raises ShardLost."""
@@ -181,7 +189,7 @@ def open_shards(
             arguments = (part, plan.optimizer, settings, options)
             openings.append(cluster.client.submit(_open_in_task, *arguments, pure=False))
     endpoints = tuple(tuple(_result(opening, task)) for opening, task in zip(openings, tasks, strict=True))
-    addresses = ShardAddresses(endpoints, tasks, token, incarnation, tuple(map(tuple, names)), tuple(parameters))
+    addresses = ShardAddresses(endpoints, tasks, token, incarnation, tuple(map(tuple, names)), described(parameters))
     context = context_of(cluster.client.security, "client")
     with closing(ShardClient(addresses, context, route=route)) as client:
         client.link()

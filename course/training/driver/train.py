@@ -6,6 +6,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from course.training.checkpoint.folder_lock import LockedCheckpoints, lock_of
+from course.training.checkpoint.resumed import warn_of_changes
 from course.training.driver.run import Run
 from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.driver.worker_pool import WorkerPool, warm_up, worker_devices
@@ -51,8 +52,9 @@ def train(
     - `checkpoint_dir`: a folder of this process's machine, or a store's address (`s3://bucket/folder`, see
       docs/training.md), for the newest `keep` checkpoints: of version 0, every 10 s or as a `SaveCheckpoint` among
       the hooks says, and of the end, after an error or an interrupt too. With `resume`, training goes on from the
-      newest one that is there, on any number of ps tasks; without, it starts anew, and its checkpoints push the older
-      ones out. Where there are some and none can be read: CheckpointError.
+      newest one that is there, on any number of ps tasks, and warns where learning rate, seed or the like is another
+      than then; without, it starts anew, and its checkpoints push the older ones out. Where there are some and none
+      can be read: CheckpointError.
     - `placement`: how parameters are spread over the ps tasks, "by_size", "round_robin", or a rule of your own,
       `place(name, tensor) -> index` of a ps task, from 0. The result's `placement` says which task kept what.
     - `device`: what each worker computes on, `"/gpu:0"` of its own task, real or simulated; its CPU by default. The
@@ -96,5 +98,7 @@ def train_with(
             elif resume:
                 start = checkpoints.to_resume()
         # raises what a shard of it would raise
-        ParameterServer(pool.plan.problem.initial(), pool.plan.optimizer, start)
+        store, settings = ParameterServer(pool.plan.problem.initial(), pool.plan.optimizer, start), pool.plan.settings
+        if start is not None and not pool.took_over:
+            warn_of_changes(start, store.state().optimizer, settings.seed, settings.limit)
         return Run(pool, with_saving(hooks, checkpoints), checkpoints, start).result()

@@ -85,6 +85,7 @@ class Session:
         self._last: Snapshot | None = None
         # (incarnation, version) of the last checkpoint, and where it is
         self._saved: tuple[tuple[int, int], Path | BucketPath] | None = None
+        self._unsaved: tuple[int, int] | None = None  # (incarnation, version) of the last one that could not be written
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters: name to tensor."""
@@ -125,6 +126,9 @@ class Session:
             path = self.checkpoints.save(snapshot)
         except (OSError, CheckpointError) as error:
             others = "Older checkpoints stay; training" if self.checkpoints.folder.is_dir() else "Training"
+            if key == self._unsaved:
+                return None  # it is said already
+            self._unsaved = key
             text = f"STEP {snapshot.version} IS NOT SAVED: {str(error).rstrip('.')}. {others} is not stopped."
             warnings.warn(text, CheckpointWarning, stacklevel=2)
             return None

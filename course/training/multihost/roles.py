@@ -201,6 +201,7 @@ class _Worker:
             while (notice := board.read()) is None or notice.phase == "running":
                 _check(membership)
                 self._loop.follow(notice and notice.addresses)
+                self._loop.check(notice and notice.addresses)
                 _tell_news(board, role, say)
                 if lease.mine:
                     try:

@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 
 from course.training.multihost.worker_reports import OwnParameters, OwnSummaries
 from course.training.problems.problem import Problem
-from course.training.records import Route, ShardAddresses
+from course.training.records import Misfit, Route, ShardAddresses, described
 from course.training.worker.worker_loop import run_worker
 
 #: Between two starts of a role's worker loop for the same shards.
 WORKER_LOOP_AGAIN = 0.5
+#: For a role that can't take part to tell shard 0 so.
+REFUSAL_TOLD = 3.0
 #: For a role that ends to finish the gradient it is in, or to give up shards that are gone.
 GRADIENT_ENDS = 5.0
 
@@ -41,6 +43,7 @@ class WorkerThread:
         self._addresses: ShardAddresses | None = None
         self._thread: threading.Thread | None = None
         self._over, self._started = False, 0.0
+        self._own = described(problem.initial())
 
     def follow(self, addresses: ShardAddresses | None) -> None:
         """See that the loop runs for the shards at `addresses` (None: there are none yet). Quick; call it often."""
@@ -54,6 +57,16 @@ class WorkerThread:
             self._started = time.monotonic()
             self._thread = threading.Thread(target=self._work, args=(addresses,), name="worker's loop", daemon=True)
             self._thread.start()
+
+    def check(self, addresses: ShardAddresses | None) -> None:
+        """Raise Misfit where this worker's parameters are not those at `addresses`, as soon as shard 0 has been told.
+
+        Its process can neither work for this training nor be its chief.
+        """
+        misfit = addresses and addresses.misfit(self._own)
+        if misfit and self._thread is not None:
+            self._thread.join(REFUSAL_TOLD)
+            raise Misfit(f"worker {self._worker} can't take part in this training: {misfit}")
 
     def close(self) -> None:
         """Have the loop stand still before its next gradient: the process is about to end. Idempotent.
@@ -78,6 +91,8 @@ class WorkerThread:
         if addresses == self._addresses:
             # a loop that lost its shards begins again, for as long as the chief names no others
             self._over = not ended.startswith("lost")
+            if ended.startswith("refused"):
+                self._say(ended)
             if not self._over and (sent or self._announced != addresses):
                 self._announced = addresses
                 self._say("{} (at {}:{}); it tries again".format(ended, *reached.endpoints[0]))

@@ -57,6 +57,14 @@ class Coordinator:
             if session in self._table.applied and self._current.get(worker) not in (None, session):
                 raise ValueError(f"worker {worker} of this session was replaced by another process, which goes on.")
 
+    def refuse(self, worker: int, reason: str) -> None:
+        """Note that this worker can't take part. A training that has not begun needs every worker, so it ends."""
+        with self.slots.changed:
+            if self._started is None and not self.incarnation:
+                self.end("error", f"worker {worker} is refused: {reason}", worker=worker)
+            elif not self.slots.ended:
+                self._add_event("worker refused", worker, reason)
+
     def join(self, slot: ReplySlot) -> ReplySlot:
         """Give the worker this new reply slot, and return it; it is answered at once if training runs.
 

@@ -32,6 +32,9 @@ class Follower:
         """Raise ValueError for an unknown worker; whether its process was replaced, shard 0 knows."""
         self.slots.check(worker)
 
+    def refuse(self, worker: int, reason: str) -> None:
+        """Nothing: a worker tells shard 0."""
+
     def join(self, slot: ReplySlot) -> ReplySlot:
         """Give the worker this new reply slot, and return it; shard 0's log answers it."""
         with self.slots.changed:

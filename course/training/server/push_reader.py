@@ -49,20 +49,22 @@ class PushReader:
         for end in (self._mine, self._wakes):
             end.setblocking(False)
         self._selector.register(self._mine, selectors.EVENT_READ)
-        self._closed = False
+        self._closed = self._ended = False
         slots.on_over = self.wake
 
     def read(self, channel: Channel, slot: ReplySlot) -> Frame | None:
         """Read the worker's pushes and have them answered, until there is another frame, which is returned.
 
         None: its last push has no answer, since training is over or another connection has its place; `slots.wait` says
-        which. Raises what reading raises: OSError, TimeoutError for a silent worker.
+        which. Raises what reading raises: OSError, also after `close`, and TimeoutError for a silent worker.
         """
         reading = _Reading(channel, slot)
         channel.unread_since = time.monotonic()
         channel.wire.settimeout(0.0)
         self._new.append(reading)
         self.wake()
+        if self._ended:  # set before its thread looked for the last time: one of the two sees this connection
+            self._refuse_new()
         reading.over.wait()
         channel.unread_since = None
         channel.wire.settimeout(WIRE_SILENCE)
@@ -92,6 +94,8 @@ class PushReader:
                         self._read(key.data)
                 if time.monotonic() - looked > _LOOK_EVERY:
                     looked = self._look(looked)
+        self._ended = True
+        self._refuse_new()
 
     def _arrived(self):
         """Wait for what can be read. The last push of an update is awaited awake: waking takes a part of its time."""
@@ -118,6 +122,14 @@ class PushReader:
         for reading in self._readings():
             if reading.channel.unread_since is None and self._is_over(reading.slot):
                 self._give_back(reading, None)
+
+    def _refuse_new(self):
+        """Give back what came after the end."""
+        with suppress(IndexError):  # another thread took the last one
+            while self._new:
+                reading = self._new.popleft()
+                reading.outcome = ConnectionError("the shard has closed")
+                reading.over.set()
 
     def _read(self, reading):
         try:

@@ -43,6 +43,8 @@ class WorkerService:
         """Have the worker join and serve it until its connection ends; `fields`: of its handshake."""
         channel.send("OKAY")
         joining = channel.receive(HANDSHAKE_LIMIT)
+        if joining.kind == "FAIL":
+            self._shard.refuse(fields["worker"], joining.payload.decode(errors="replace"))
         if joining.kind != "JOIN":
             return
         shared = open_offer(joining.text(), self._layout.nbytes) if joining.payload else None
@@ -57,7 +59,7 @@ class WorkerService:
         except TimeoutError:
             reason, silent = f"nothing heard for {WIRE_SILENCE:.0f} s", True
         except (OSError, ValueError) as error:
-            reason = f"connection lost: {error}"
+            reason = f"connection lost: {str(error).rstrip('.')}"
         finally:
             self._shard.leave(slot, reason, silent)
 

@@ -130,7 +130,10 @@ class Listener:
         here = f"this parameter server speaks protocol {PROTOCOL} (course {course.__version__})"
         if frame.kind != "HELO" or frame.number != PROTOCOL:
             return f"{here}, the other side protocol {frame.number}. Use one version of course on every machine."
-        fields = frame.text()
+        try:
+            fields = frame.text()
+        except ValueError as error:
+            return f"a handshake is an object of JSON: {error}."
         if not isinstance(fields, dict):
             return "a handshake says its role: driver or worker."
         if fields.get("course") != course.__version__:

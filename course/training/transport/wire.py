@@ -60,8 +60,11 @@ class Frame(NamedTuple):
     payload: bytes | bytearray
 
     def text(self) -> Any:
-        """Return the JSON data in the payload."""
-        return json.loads(self.payload)
+        """Return the JSON data in the payload; ValueError where there are none."""
+        try:
+            return json.loads(self.payload)
+        except RecursionError:  # a stranger's: we nest nothing
+            raise ValueError("the text is nested too deeply to be read") from None
 
 
 class Channel:

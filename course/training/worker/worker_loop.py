@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from course.training.problems.problem import Problem, batch_generator
-from course.training.records import ShardAddresses, exits_as_errors, in_words
+from course.training.records import Misfit, ShardAddresses, described, exits_as_errors, in_words
 from course.training.transport.layout import Layout
-from course.training.transport.wire import Refused
+from course.training.transport.wire import Refused, connect
 from course.training.worker.device import DeviceLeaves
 from course.training.worker.shard_connections import ShardConnections
 
@@ -72,12 +72,15 @@ class _WorkerLoop:
         self._broken_since = None  # when the connection was first seen to be broken; None while it is whole
         parameters = problem.initial()
         self._names = list(parameters)
-        layout = Layout.of(parameters)
-        self._layouts = [layout.part(names) for names in addresses.names] if addresses.names else [layout]
+        layout, self._misfit = Layout.of(parameters), addresses.misfit(described(parameters))
+        names = addresses.names if self._misfit is None else ()
+        self._layouts = [layout.part(names) for names in names] if names else [layout]
 
     def run(self):
         while True:
             try:
+                if self._misfit is not None:
+                    self._tell_misfit()
                 with closing(self._connected()) as connections:
                     self._work(connections)
                     return self._report("stopped")
@@ -96,15 +99,24 @@ class _WorkerLoop:
                     return self._report(f"lost the parameter server: {error}")
                 time.sleep(WORKER_RECONNECTS_EVERY)
 
+    def _tell_misfit(self):
+        """Tell shard 0 why this worker can't take part, and raise that; the driver hears of it."""
+        with closing(connect(self.addresses.endpoints[0], self._handshake(), self.context)) as channel:
+            channel.send("FAIL", payload=self._misfit.encode())
+        raise _Failed(Misfit(f"worker {self.worker} can't take part in this training: {self._misfit}"))
+
     def _report(self, ended):
+        ended = ended.rstrip(".")
         _LOG.info("worker %d: %s, after %d pushes", self.worker, ended, self.sent)
         return WorkerReport(self.worker, self.sent, self.acknowledged, ended)
 
-    def _connected(self):
+    def _handshake(self):
         self.attempt += 1
         fields = {"role": "worker", "worker": self.worker, "token": self.addresses.token}
-        fields |= {"incarnation": self.addresses.incarnation, "session": self.session, "attempt": self.attempt}
-        to = self.addresses
+        return fields | {"incarnation": self.addresses.incarnation, "session": self.session, "attempt": self.attempt}
+
+    def _connected(self):
+        fields, to = self._handshake(), self.addresses
         _LOG.debug("worker %d connects to %s, attempt %d", self.worker, to.endpoints, self.attempt)
         return ShardConnections(to.endpoints, self._layouts, fields, self.context, share=not to.routed)
 

@@ -42,6 +42,14 @@ def test_a_histogram_counts_all_up_to_each_bound_as_prometheus_wants():
     assert math.isnan(Histogram().percentile(50))
 
 
+def test_a_percentile_is_interpolated_in_its_bucket_and_of_what_is_larger_than_all_bounds_it_is_the_last():
+    histogram = Histogram((1, 2, 4, 8))
+    for value in (0.5, 1.5, 1.5, 6, 9):
+        histogram.observe(value)
+    # the first bucket ends at a fifth of all, the second at three fifths; the third is empty
+    assert [histogram.percentile(percent) for percent in (10, 20, 30, 60, 70, 80, 100)] == [0.5, 1, 1.25, 2, 6, 8, 8]
+
+
 @pytest.mark.parametrize("authorization", [b"", b"Bearer", b"Bearer wrong", b"Basic word", b"Bearer word2", b"word"])
 def test_a_wrong_token_is_refused_everywhere_but_at_the_health(authorization):
     access = Access("word")

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -25,6 +26,28 @@ class Pool:
 
     def unload(self, program):
         raise AssertionError("nothing that was taken up is unloaded here")
+
+
+class Takes:
+    """Models that take every version up; `numbers`: those that they were told to take, in order."""
+
+    def __init__(self):
+        self.all, self.numbers = {}, []
+
+    async def take_up(self, model, number, by_command):
+        self.numbers.append(number)
+        model.current = SimpleNamespace(version=SimpleNamespace(number=number))
+
+
+def test_at_its_start_it_takes_up_the_newest_three_oldest_first_and_later_the_newest_alone(tmp_path):
+    models = Takes()
+    watcher = Watcher(tmp_path, models, Metrics())
+    for numbers, taken in (((1, 2, 3, 9, 10), [3, 9, 10]), ((11, 12), [12]), ((), [])):
+        models.numbers.clear()
+        for number in numbers:
+            (tmp_path / "m" / str(number)).mkdir(parents=True)
+        asyncio.run(watcher.look())
+        assert models.numbers == taken
 
 
 def test_a_broken_version_is_one_error_in_the_log_and_the_one_before_stays(tmp_path, monkeypatch, caplog):

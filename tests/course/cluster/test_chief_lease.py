@@ -222,9 +222,11 @@ TestAnyHistory.settings = settings(max_examples=60, stateful_step_count=40)
 def test_a_cluster_keeps_leases(shared_cluster):
     first, *_, last = shared_cluster.tasks
     one, other = (shared_cluster.lease("a test's", task) for task in (last, first))
-    eventually(lambda: other.renew() or one.renew())
-    assert other.mine and not one.renew() and one.holder == first
-    assert 0 < other.seconds_left <= LEASE_LASTS
+
+    def refused():  # after three seconds of standing still, on a busy machine, the lease is anybody's again
+        return other.renew() and 0 < other.seconds_left <= LEASE_LASTS and not one.renew() and one.holder == first
+
+    eventually(refused)
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, LEASE_LASTS + 0.1])

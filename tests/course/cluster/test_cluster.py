@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import sys
 import threading
 import time
 import warnings
@@ -17,6 +18,7 @@ from distributed.client import FutureState
 
 from course.cluster import ClusterSpec, local_cluster
 from course.cluster.task.task import LOOP_KEEPS_UP_EVERY
+from tests.course.cluster.test_executor import nothing_waits, wait_then_touch, waiting_here
 from tests.helpers.shells import eventually
 
 TASKS = ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
@@ -132,9 +134,12 @@ def test_keyword_arguments_reach_the_function_and_not_dask(cluster):
 
 def test_a_cancelled_future_never_runs(cluster, tmp_path):
     with cluster.at(TASKS[1]):
-        running = cluster.executor.submit(time.sleep, 0.5)
+        running = cluster.executor.submit(wait_then_touch, tmp_path / "go")
         waiting = cluster.executor.submit((tmp_path / "ran").touch)
+    eventually(lambda: any(cluster.client.run(waiting_here).values()))
     assert waiting.cancel()
+    nothing_waits(cluster)
+    (tmp_path / "go").touch()
     running.result(timeout=60)
     with cluster.at(TASKS[1]):
         cluster.executor.submit(where).result(timeout=60)
@@ -285,6 +290,31 @@ def test_a_forgotten_cluster_closes_itself_but_not_while_its_executor_works():
     eventually(lambda: not folder.exists())
 
 
+CELLS = """
+def fails(own):
+    own.executor.submit(divmod, 1, 0).result(60)
+cluster = local_cluster(worker=1)
+---
+fails(cluster)
+---
+cluster = local_cluster(worker=1)
+"""
+
+
+@pytest.mark.long
+def test_a_cell_that_runs_again_after_an_error_closes_the_cluster_of_before(monkeypatch):
+    names, folders = {"local_cluster": local_cluster}, []
+    for cell in CELLS.split("---"):
+        try:
+            exec(cell, names)
+        except ZeroDivisionError as error:  # as a notebook does, which keeps it for a debugger
+            monkeypatch.setattr(sys, "last_value", error, raising=False)
+        folders.append(names["cluster"]._runtime._folder)
+    eventually(lambda: not folders[0].exists())
+    assert folders[-1].exists()
+    names["cluster"].close()
+
+
 def test_clusters_open_and_close_without_leaving_a_file_descriptor():
     def open_files():
         return len(os.listdir("/proc/self/fd"))
@@ -296,7 +326,7 @@ def test_clusters_open_and_close_without_leaving_a_file_descriptor():
     for _ in range(3):
         with local_cluster(worker=1) as own:
             own.executor.submit(pow, 2, 2).result(timeout=60)
-    assert open_files() <= before
+    eventually(lambda: open_files() <= before)
 
 
 def test_a_cluster_works_in_a_thread_and_beside_another(cluster):
@@ -308,7 +338,7 @@ def test_a_cluster_works_in_a_thread_and_beside_another(cluster):
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join(30)
+    thread.join(120)
     assert answers == ["/job:worker/task:0"]
     assert cluster.executor.submit(pow, 3, 3).result(timeout=60) == 27
 
@@ -320,7 +350,7 @@ def test_the_dashboard_is_off_unless_asked_for(cluster, monkeypatch):
 
         link = own.dashboard_link
         assert link.startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(link, timeout=10) as answer:
+        with urllib.request.urlopen(link, timeout=60) as answer:
             assert answer.status == 200
         monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ann/")
         assert own.dashboard_link.startswith("/user/ann/proxy/") and own.dashboard_link.endswith("/status")
@@ -332,7 +362,7 @@ def test_only_loopback_and_only_tls(cluster):
 
     host, _, port = cluster.spec.scheduler.rpartition(":")
     assert host == "127.0.0.1"
-    with socket.create_connection((host, int(port)), timeout=5) as plain:
+    with socket.create_connection((host, int(port)), timeout=60) as plain:
         stranger = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
         heard = b""

@@ -8,6 +8,7 @@ import shlex
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -27,7 +28,9 @@ WORKER = "/job:worker/task:0"
     ("change", "words"),
     [
         ({"key": "stranger"}, "does not let us in .*`ssh-copy-id -p"),
-        ({"known_hosts": "/dev/null"}, "is not in your list of known hosts, .* Say `ssh -p"),
+        ({"known_hosts": "/dev/null"}, r"is not in your list of known hosts, /dev/null\. Say `ssh -p"),
+        ({"known_hosts": "changed"}, r"HAS CHANGED: .* stop here\. .*`ssh-keygen -R '\[127.0.0.1\]:\d+' -f .*changed`"),
+        ({"key": "locked"}, "The key .*locked has a passphrase: say `ssh-add .*locked` first"),
         ({"hosts": ["127.0.0.1:9"]}, r"127.0.0.1:9 can't be reached by SSH: .* `ssh -p 9 127.0.0.1` says more"),
         ({"hosts": ["no.such.host.invalid"]}, "can't be reached by SSH"),
         pytest.param(
@@ -41,11 +44,36 @@ def test_who_is_not_let_in_by_ssh_hears_the_next_step(sshd, change, words, tmp_p
     bare = tmp_path / "python"  # one that has no packages
     bare.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S "$@"\n')
     bare.chmod(0o755)
-    places = {"stranger": sshd.stranger, "bare": str(bare)}
+    changed = tmp_path / "changed"
+    changed.write_text(f"[{sshd.address}]:{sshd.port} {Path(f'{sshd.stranger}.pub').read_text()}")
+    places = {"stranger": sshd.stranger, "bare": str(bare), "changed": str(changed), "locked": locked(sshd, tmp_path)}
     options = sshd.options | {name: places.get(str(value), value) for name, value in change.items()}
     with pytest.raises(DeployError, match=words):
         deploy("ssh", worker=1, interface="lo", say=lambda *_, **__: None, **options)
     assert not entries()
+
+
+def locked(sshd, folder):
+    """Return the file of the server's own key, which a passphrase protects there."""
+    file = folder / "locked"
+    file.write_text(Path(sshd.key).read_text())
+    file.chmod(0o600)
+    subprocess.run(["ssh-keygen", "-q", "-p", "-N", "a secret", "-f", file], check=True, timeout=60)
+    return str(file)
+
+
+@pytest.mark.long
+def test_a_key_with_a_passphrase_is_used_when_the_agent_has_it(sshd, tmp_path, monkeypatch):
+    with subprocess.Popen(["ssh-agent", "-D", "-a", tmp_path / "agent"], stdout=subprocess.DEVNULL) as agent:
+        try:
+            monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path / "agent"))
+            eventually((tmp_path / "agent").exists)
+            subprocess.run(["ssh-add", "-q", sshd.key], check=True, timeout=60)  # the same key, as `ssh-add` opened it
+            options = sshd.options | {"key": locked(sshd, tmp_path)}
+            with deploy("ssh", worker=1, interface="lo", say=lambda *_, **__: None, **options) as cluster:
+                assert cluster.tasks == [WORKER]
+        finally:
+            agent.terminate()
 
 
 def test_a_host_that_never_answers_is_told_with_the_next_step(sshd, monkeypatch):

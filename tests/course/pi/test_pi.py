@@ -85,6 +85,7 @@ def test_the_darts_of_a_method_are_its_first_set_and_at_most_a_block():
         expected = getattr(spread, f"{method}_points")(7, 0, 50, 0, 50)
         assert np.array_equal(darts(50, 7, method), expected)
     assert len(darts(BLOCK)[0]) == BLOCK and len(darts(1)[0]) == 1
+    assert estimate_pi(32, method="sobol").samples == 32, "two for each of sixteen sets"
 
 
 def test_an_executor_gets_eight_parts_and_never_more_than_there_are_blocks():

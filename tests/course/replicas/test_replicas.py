@@ -279,7 +279,7 @@ def around(values, look=lambda rank: None):
             sent[rank] += tensor.numel() * tensor.element_size()
             mailboxes[(rank + 1) % size].put(tensor.clone())
 
-        ring_all_reduce(values[rank], rank, size, give, lambda like: mailboxes[rank].get(timeout=10))
+        ring_all_reduce(values[rank], rank, size, give, lambda like: mailboxes[rank].get(timeout=60))
 
     with ThreadPoolExecutor(size) as pool:
         list(pool.map(run, range(size)))

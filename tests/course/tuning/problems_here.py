@@ -28,11 +28,12 @@ class Wrapped:
 
 
 class Gated(Wrapped):
-    """At its 11th update each trial waits until there is a file `open`."""
+    """At its 11th update each trial waits until there is a file `open`, and leaves a file `waits PID`."""
 
     def before(self, version):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while version == 10 and not (self.folder / "open").exists():
+            (self.folder / f"waits {os.getpid()}").touch()
             assert time.monotonic() < deadline
             time.sleep(0.005)
 
@@ -57,9 +58,33 @@ class Deadly(Wrapped):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Spoilt(Wrapped):
-    """Raises at its fourth update."""
+class Unreadable(Wrapped):
+    """Ends the process that reads it, other than the driver's, until there is a file `spared`."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.driver = os.getpid()
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if os.getpid() != self.driver and not (self.folder / "spared").exists():
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def before(self, version):
-        if version == 3:
+        pass
+
+
+class Spoilt(Wrapped):
+    """Raises at its fourth update; of a trial with several workers, that of one of them."""
+
+    def __init__(self, folder, worker=0):
+        super().__init__(folder)
+        self.worker = worker
+
+    def batch(self, worker, version, generator):
+        if version >= 3 and worker == self.worker:
             raise ZeroDivisionError("spoilt")
+        return super().batch(worker, version, generator)
+
+    def before(self, version):
+        pass

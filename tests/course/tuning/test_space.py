@@ -97,8 +97,11 @@ def test_a_grid_of_one_number_has_as_many_points_as_trials_spread_over_powers_of
     assert [point["learning_rate"] for point in points] == pytest.approx([0.001, 0.01, 0.1, 1, 10])
 
 
-def test_numbers_share_what_choices_leave():
+def test_numbers_share_what_choices_leave(monkeypatch):
     space = make_space({"a": (0.0, 1.0), "b": ["x", "y"], "c": (0.0, 1.0)})
     assert len(grid(space, 40)) == 40  # 4 or 5 for each number, times 2
+    assert len(grid(make_space({"a": (1, 2), "b": (0.0, 1.0)}), 6)) == 6  # a whole number has no more than its range
+    monkeypatch.setattr("course.tuning.space._FINEST", 7)
+    assert len(grid(make_space({"b": (0.0, 1.0)}), 9)) == len(grid(make_space({"a": (1, 60)}), 9)) == 7
     with pytest.raises(ValueError, match=r"search='grid', trials=1\): the choices alone have 2 combinations"):
         grid(space, 1)

@@ -53,6 +53,8 @@ def ran(monkeypatch, mine, reference, answer=lambda n: n, wanted=lambda n: n, by
 def test_each_sides_quickest_lap_counts_and_there_is_a_second_try(monkeypatch):
     assert ran(monkeypatch, [9, 0.25], [1, 9, 9, 9]) is None, "four times exactly"
     assert ran(monkeypatch, [9, 9, 9, 0.25], [9] * 5 + [1]) is None
+    told = ran(monkeypatch, [0.5] * 4, [1] + [9] * 5)
+    assert told == "it is 2 times as fast as the reference; 4 times is asked for", "of all laps of the reference"
     told = ran(monkeypatch, [0.5, 0.75, 0.5, 0.75], [1, 9] * 3)
     assert told == "it is 2 times as fast as the reference; 4 times is asked for"
     sides = [(cells, files) for cells, files, _ in Racing.made]

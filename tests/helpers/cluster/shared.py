@@ -42,7 +42,7 @@ class SharedCluster:
         finally:
             self._cluster, self._threads = None, set()
 
-    def _is_whole_and_idle(self, patience=30.0):
+    def _is_whole_and_idle(self, patience=60.0):
         cluster, deadline = self._cluster, time.monotonic() + patience
         try:
             for task in cluster.tasks:

@@ -17,9 +17,8 @@ BUCKET = "course-bucket"
 class S3:
     """moto's server: `address` of the bucket, `environment` by which the packages of AWS use it and no account."""
 
-    def __init__(self, folder):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+    def __init__(self, folder, port):
+        self.port = port
         self.address = f"s3://{BUCKET}"
         self.environment = {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
@@ -60,12 +59,12 @@ class S3:
 
 
 @contextlib.contextmanager
-def s3_here(folder):
-    """Within the `with`, an `S3` with an empty bucket, and this process's environment names it."""
-    with contextlib.closing(S3(folder)) as s3, pytest.MonkeyPatch.context() as patch:
+def s3_here(folder, port):
+    """Within the `with`, an `S3` at `port` with an empty bucket, and this process's environment names it."""
+    with contextlib.closing(S3(folder, port)) as s3, pytest.MonkeyPatch.context() as patch:
         for name, value in s3.environment.items():
             patch.setenv(name, value)
-        eventually(s3.answers, 60)
+        eventually(s3.answers, 120)
         s3.client().create_bucket(Bucket=BUCKET)
         yield s3
         import s3fs

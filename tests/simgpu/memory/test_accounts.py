@@ -81,6 +81,17 @@ def slow_sum(living, index):
     return sum((tensor.numel() + 511) // 512 * 512 for where, tensor in living if where == index)
 
 
+@pytest.mark.parametrize(
+    ("nbytes", "reserved"),
+    [(MIB, 2), (MIB + 1, 20), (10 * MIB - 512, 20), (10 * MIB, 10), (10 * MIB + 1, 12), (21 * MIB, 22)],
+)
+def test_segments_are_of_2_mib_for_small_tensors_20_for_middle_ones_and_whole_2_for_large_ones(nbytes, reserved):
+    books = accounts(100)
+    tensor = took(books, 0, nbytes)
+    assert books.account(0).reserved == reserved * MIB
+    del tensor
+
+
 def test_reserved_memory_stays_until_the_cache_is_emptied():
     books = accounts(100)
     small_one, large_one = took(books, 0, 1000), took(books, 0, 30 * MIB)

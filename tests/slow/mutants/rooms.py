@@ -25,6 +25,11 @@ _LEFT_OUT = (
     "tests/browser/test_exhibits_in_chromium.py::test_without_scripts_there_is_a_still",
     "tests/browser/test_map_and_placement_in_chromium.py::test_the_page_and_python_reckon_the_same_for_every",
 )
+_IN_CHROMIUM = (
+    "tests/browser/pictures",
+    *(f"tests/browser/test_{name}_in_chromium.py" for name in _PAGES),
+    *(f"--deselect={test}" for test in _LEFT_OUT),
+)
 
 ROOMS = {
     "life": Room("course/life", ("tests/course/life",)),
@@ -36,12 +41,6 @@ ROOMS = {
     "marking": Room("grader/marking", ("tests/grader/marking",)),
     "classroom": Room("grader/classroom", ("tests/grader/classroom",)),
     "ops": Room("simgpu/ops", ("tests/simgpu/ops",)),
-    "javascript": Room(
-        "course/widgets",
-        (
-            *(f"tests/browser/test_{name}_in_chromium.py" for name in _PAGES),
-            *(f"--deselect={test}" for test in _LEFT_OUT),
-        ),
-        "**/*.js",
-    ),
+    "widgets": Room("course/widgets", ("tests/course/widgets", *_IN_CHROMIUM), "**/*.[jp][sy]"),
+    "javascript": Room("course/widgets", _IN_CHROMIUM, "**/*.js"),
 }

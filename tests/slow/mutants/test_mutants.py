@@ -81,17 +81,18 @@ def test_what_no_test_can_see_is_no_place_for_a_bug(tmp_path):
 
 
 def test_a_bug_in_a_script_is_in_its_code_and_not_in_its_words(tmp_path):
-    code = '// 3 < 4\nconst most = (a, b) => (a > b && !b ? a : `${b} + 1`); // 5\nif (true) say("1 + 1", 7);\n'
+    code = '// 3 < 4\nconst most = (a, b) => (a > b && !b ? a : `${b / 2} + 1`); // 5\nif (true) say("1 + 1", 7, 20);\n'
     (tmp_path / "page.js").write_text(code)
     found = list(mutations_of(tmp_path, "page.js"))
     changed = {mutation.operator: mutation.told(code).splitlines()[-1].strip("+ ") for mutation in found}
-    assert [mutation.line for mutation in found] == [2, 2, 2, 3, 3, 3] and changed == {
-        "more": "const most = (a, b) => (a >= b && !b ? a : `${b} + 1`); // 5",
-        "and": "const most = (a, b) => (a > b || !b ? a : `${b} + 1`); // 5",
-        "not": "const most = (a, b) => (a > b && b ? a : `${b} + 1`); // 5",
-        "never": 'if (false && true) say("1 + 1", 7);',
-        "true": 'if (false) say("1 + 1", 7);',
-        "number": 'if (true) say("1 + 1", 8);',
+    assert [mutation.line for mutation in found] == [2, 2, 2, 2, 3, 3, 2, 3, 3] and changed == {
+        "more": "const most = (a, b) => (a >= b && !b ? a : `${b / 2} + 1`); // 5",
+        "and": "const most = (a, b) => (a > b || !b ? a : `${b / 2} + 1`); // 5",
+        "not": "const most = (a, b) => (a > b && b ? a : `${b / 2} + 1`); // 5",
+        "over": "const most = (a, b) => (a > b && !b ? a : `${b * 2} + 1`); // 5",
+        "never": 'if (false && true) say("1 + 1", 7, 20);',
+        "true": 'if (false) say("1 + 1", 7, 20);',
+        "number": 'if (true) say("1 + 1", 7, 40);',
     }
 
 

@@ -24,8 +24,8 @@ waits = {
     "first use": lambda: made.restart("/job:worker/task:1"),
 }
 for name, wait in waits.items():
-    say(name)
     try:
+        say(name)
         while True:
             wait()
     except KeyboardInterrupt:
@@ -55,7 +55,7 @@ def start(script):
 
 def finish(process):
     try:
-        return process.communicate(timeout=60)[1]
+        return process.communicate(timeout=120)[1]
     finally:
         process.kill()
 
@@ -73,13 +73,14 @@ def test_an_interrupted_wait_leaves_the_cluster_usable():
 STARTING = """
 import sys, threading, time
 from course.cluster import local_cluster
-print("starting", flush=True)
 try:
-    local_cluster(worker=1)
+    print("starting", flush=True)
+    with local_cluster(worker=1):
+        time.sleep(60)  # it was quicker than the interrupt
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 with local_cluster(worker=1) as made:
-    print(made.executor.submit(pow, 2, 5).result(timeout=30), flush=True)
+    print(made.executor.submit(pow, 2, 5).result(timeout=60), flush=True)
 """
 
 

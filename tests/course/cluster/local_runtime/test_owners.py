@@ -63,7 +63,7 @@ def test_when_the_owner_is_killed_its_tasks_end_even_a_stopped_one(owner):
 )
 def test_when_the_owner_ends_without_closing_nothing_is_left_and_nothing_is_said(owner, then, code, last_word):
     process, report = owner(then)
-    _, complaints = process.communicate(timeout=60)
+    _, complaints = process.communicate(timeout=120)
     assert (process.returncode, complaints.strip().split("\n")[-1]) == (code, last_word)
     nothing_is_left_of(report)
 
@@ -78,5 +78,5 @@ def test_a_script_needs_no_main_guard(tmp_path):
         "def square(x):\n    return x * x\n"
         "with local_cluster(worker=1) as made:\n    print(made.executor.submit(square, 7).result())\n"
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=200)
     assert (done.stdout, done.stderr) == ("once\n49\n", "")

@@ -50,7 +50,7 @@ def test_tasks_on_two_hosts_work_together_and_find_each_other_again_after_a_part
         ps.says(f"the scheduler listens; session target tls://{first.address}:3222")
         worker.says(f"/job:worker/task:0 listens at tls://{addresses[1]}; session target tls://{first.address}:3222")
         command = [*inside(first), sys.executable, "-c", CLIENT, *addresses, str(certificate)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=200)
         assert done.stdout == f"{worker.pid}\n{addresses[1]} []\n", done.stderr
 
         second.cut()
@@ -83,4 +83,4 @@ def test_a_host_that_drops_every_packet_is_told_in_time(hosts, certificate):
         silent = members.start("worker", shared=flags, prefix=inside(second))
         assert silent.ends() == 1
     assert f"the host {first.address} " in silent.text
-    assert time.monotonic() - began < 30  # five of them its own; the rest are Python's start on a busy machine
+    assert time.monotonic() - began < 60  # its patience; five are its own, the rest are a busy machine's Python

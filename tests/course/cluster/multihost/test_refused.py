@@ -42,17 +42,16 @@ def spec_of(ports):
 
 
 @pytest.fixture(scope="module")
-def running(certificate):
+def running(certificate, free_ports):
     """A scheduler inside `/job:ps/task:0`, in a thread of this process; its spec, and what it said."""
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
-        spec, lines = spec_of((one.getsockname()[1], other.getsockname()[1])), Said()
+    spec, lines = spec_of(free_ports(2)), Said()
     with joined(Member(spec, "ps", 0, certificate), lines):
         yield spec, lines
 
 
 def refusal(spec, job, index, certificate, **more):
     """Try to join as a task of this process; return the words in which that was refused."""
-    with pytest.raises(RuntimeError) as error, joined(Member(spec, job, index, certificate, 5.0, **more), Said()):
+    with pytest.raises(RuntimeError) as error, joined(Member(spec, job, index, certificate, 60.0, **more), Said()):
         raise AssertionError("it has joined")
     return str(error.value)
 
@@ -225,10 +224,10 @@ def test_an_unreachable_host_is_waited_for_only_where_it_was_reached_before(cert
 
 
 def test_a_task_that_waits_long_for_its_scheduler_says_once_which_role_to_start(free_ports, certificate, monkeypatch):
-    monkeypatch.setattr(reachability, "WAITING_IS_SAID", 0.1)
+    monkeypatch.setattr(reachability, "WAITING_IS_SAID", 0.0)
     spec = spec_of([port for port in free_ports(12) if port < 60000][:2])
     lines = []
-    me = Member(spec, "worker", 0, certificate, 0.7).settings(1, "")
+    me = Member(spec, "worker", 0, certificate, 1.0).settings(1, "")
     waiting = handshake.request_handshake(me, True, lambda line, **_: lines.append(line))
     with pytest.raises(OSError, match="Connect call failed"):
         asyncio.run(waiting)
@@ -268,7 +267,7 @@ def test_a_plain_dask_scheduler_is_told_from_ours(free_ports):
         async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=None) as scheduler:
             address = scheduler.address.partition("://")[2]
             spec = ClusterSpec({"scheduler": [address], "worker": ["127.0.0.1:1024"]})
-            await handshake.request_handshake(Member(spec, "worker", 0, None, 5.0).settings(1, ""), True, print)
+            await handshake.request_handshake(Member(spec, "worker", 0, None, 60.0).settings(1, ""), True, print)
 
     with pytest.raises(Refused, match="none that `python -m course task` started"):
         asyncio.run(ask())

@@ -18,7 +18,7 @@ pytestmark = [
 # A client that is closed while it calls a scheduler that is gone leaves that call's socket to Python: Tornado's way.
 @pytest.mark.filterwarnings("ignore:Exception ignored in. <ssl.SSLSocket:pytest.PytestUnraisableExceptionWarning")
 def test_tasks_of_a_killed_scheduler_find_its_successor_or_end_with_an_error(tmp_path, free_ports):
-    with classic(tmp_path, free_ports(3), (60, 1)) as (members, spec, certificate, (ps, first, second)):
+    with classic(tmp_path, free_ports(3), (200, 1)) as (members, spec, certificate, (ps, first, second)):
         with connect(spec, security=certificate) as cluster:
             ps.signal(signal.SIGKILL)
             assert second.ends() == 1

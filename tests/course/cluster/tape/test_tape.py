@@ -13,11 +13,18 @@ from dask import delayed
 from course import map_reduce, replicas, training
 from course.cluster import connect, local_cluster
 from course.cluster.tape.columns import TICK
+from course.cluster.tape.on_worker import TAPE_FLUSHED_EVERY
 from course.cluster.tape.tape import Tape
 from course.widgets import ClusterTimeline
 from tests.helpers.shells import eventually
 
 ONE, TWO = "/job:worker/task:0", "/job:worker/task:1"
+
+
+@pytest.fixture(autouse=True)
+def a_busy_task_is_waited_for(monkeypatch):
+    """What a task has not sent when a tape ends is left out, and here each is to send all."""
+    monkeypatch.setattr("course.cluster.tape.recorder.TAPE_ENDS", 60.0)
 
 
 def at_work(*inputs):
@@ -130,7 +137,7 @@ def test_beyond_a_limit_a_tape_is_thinned_and_says_so_in_thirty_bytes_a_task(clu
 
 def test_what_recording_costs_is_counted_a_few_calls_a_task(cluster):
     scheduler = cluster._runtime._scheduler
-    calls = []
+    calls, began = [], time.monotonic()
     with cluster.record():
         (plugin,) = [one for name, one in scheduler.plugins.items() if name.startswith("course-tape-")]
         for name in ("transition", "take_notes"):
@@ -143,7 +150,8 @@ def test_what_recording_costs_is_counted_a_few_calls_a_task(cluster):
             setattr(plugin, name, counted)
         list(cluster.executor.map(abs, range(100), timeout=60))
     assert calls.count("transition") <= 6 * 100
-    assert calls.count("take_notes") <= 20  # four a second and process, not one a transfer
+    pauses = (time.monotonic() - began) / TAPE_FLUSHED_EVERY
+    assert calls.count("take_notes") <= len(cluster.tasks) * (pauses + 2)  # and not one a transfer
 
 
 def test_nothing_of_a_tape_is_left_in_any_process(cluster):
@@ -186,10 +194,13 @@ def test_a_training_is_on_the_tape_its_gradients_pushes_pulls_and_versions(clust
     assert sum(record.lanes[move.target] == ps and move.nbytes == size for move in record.moves) == 12
     ticks, workers = [mark.tick for mark in record.marks], sorted({bar.lane for bar in gradients.values()})
     assert ticks == sorted(ticks)
-    for place, bar in gradients.items():
-        if 1 <= bar.number <= 5:  # it waited for all gradients of the step before
+    used = {place: bar for place, bar in gradients.items() if bar.number <= 5}
+    for place, bar in used.items():
+        if bar.number:  # it waited for all gradients of the step before
             assert sorted(record.bars[source].lane for source, target in record.edges if target == place) == workers
-            assert bar.start >= ticks[bar.number - 1] - 500  # 5 ms: a pull follows its version
+    # a pull follows its version, and the next version follows it; the driver sets the versions' clock, late as it hears
+    least = max(ticks[bar.number - 1] - bar.start for bar in used.values() if bar.number)
+    assert least - 2 <= min(ticks[bar.number] - bar.start for bar in used.values()) and least * TICK < 5
 
 
 def test_the_steps_of_ranks_wait_for_each_other_and_send_around_the_ring(cluster):

@@ -146,7 +146,8 @@ def test_a_resumed_training_is_the_uninterrupted_one_bit_for_bit(name, tmp_path)
 def test_what_the_program_says_of_the_learning_rate_counts_not_the_checkpoint(tmp_path):
     train_in_turns(PROBLEM, optimizer=OPTIMIZERS["SGD"], total_steps=5, checkpoint_dir=tmp_path)
     still = partial(torch.optim.SGD, lr=0.0)
-    resumed = train_in_turns(PROBLEM, optimizer=still, total_steps=9, checkpoint_dir=tmp_path)
+    with pytest.warns(CheckpointWarning, match=r"lr=0\.0 \(it was 0\.02\)"):
+        resumed = train_in_turns(PROBLEM, optimizer=still, total_steps=9, checkpoint_dir=tmp_path)
     assert torch.equal(resumed.parameters["slope"], Checkpoints(tmp_path).latest().parameters["slope"])
     wanted = train_in_turns(PROBLEM, optimizer=OPTIMIZERS["SGD"], total_steps=5).parameters["slope"]
     assert torch.equal(resumed.parameters["slope"], wanted)
@@ -410,6 +411,32 @@ def test_a_gradient_that_is_not_finite_leaves_the_last_good_version_saved(tmp_pa
         train_in_turns(PROBLEM, optimizer=wild, checkpoint_dir=tmp_path)
     assert Checkpoints(tmp_path).latest().version == 0
     assert all(value.isfinite().all() for value in Checkpoints(tmp_path).latest().parameters.values())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"optimizer": partial(torch.optim.SGD, lr=0.01)},
+            r"from step 10 with lr=0\.01 \(it was 0\.02\)\. Give what it",
+        ),
+        ({"optimizer": partial(torch.optim.SGD, lr=0.02, momentum=0.5)}, r"with momentum=0\.5 \(it was 0\)"),
+        ({"seed": 3}, r"with seed=3 \(it was 0\)"),
+        ({"total_steps": 5}, "has 10 updates, more than total_steps=5: nothing is trained"),
+    ],
+)
+def test_what_goes_on_otherwise_than_before_is_said(change, words, tmp_path):
+    same = {"optimizer": OPTIMIZERS["SGD"], "total_steps": 12, "checkpoint_dir": tmp_path}
+    train_in_turns(PROBLEM, **same | {"total_steps": 10})
+    with pytest.warns(CheckpointWarning, match=words) as caught:
+        train_in_turns(PROBLEM, **same | change)
+    assert len(caught) == 1
+    train_in_turns(PROBLEM, **same | change | {"resume": False})
+
+
+def test_the_same_arguments_and_more_steps_go_on_without_a_word(tmp_path):
+    for steps in (10, 10, 20):
+        train_in_turns(PROBLEM, optimizer=OPTIMIZERS["Adam"], total_steps=steps, seed=4, checkpoint_dir=tmp_path)
 
 
 # --- none that can be read, and a folder that goes away --------------------------------------------------------------

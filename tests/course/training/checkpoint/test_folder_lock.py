@@ -38,7 +38,7 @@ def lock_and_die(folder):
 
 
 def test_the_file_of_a_process_that_has_ended_is_taken_over(tmp_path):
-    forked(lock_and_die, tmp_path).join(60)
+    forked(lock_and_die, tmp_path).join(120)
     assert (tmp_path / NAME).exists()
     with FolderLock(tmp_path) as lock:
         assert lock.holds()

@@ -106,28 +106,29 @@ def test_a_lost_store_costs_what_a_full_disk_costs_a_loud_warning_and_training_s
 
 
 def test_a_silent_store_costs_one_deadline_a_save_and_is_told_as_that(store, monkeypatch):
-    monkeypatch.setattr(bucket, "STORE_ANSWERS", 0.2)
-    checkpoints = Checkpoints(ADDRESS)
     with lock_of(ADDRESS) as lock:
         checkpoints = LockedCheckpoints(lock, keep=5)
         checkpoints.save(snapshot(10))
-        answering, began = fall_silent(), time.monotonic()
-        with pytest.raises(TimeoutError, match="has not answered in 0 s.*strict://bucket/runs/one"):
-            checkpoints.save(snapshot(20))
-        with pytest.raises(TimeoutError):
-            checkpoints.latest()
-        assert time.monotonic() - began < 10
-        answering.set()
-        store.silent = None
+        with monkeypatch.context() as quick:
+            quick.setattr(bucket, "STORE_ANSWERS", 0.2)
+            answering, began = fall_silent(), time.monotonic()
+            with pytest.raises(TimeoutError, match="has not answered in 0 s.*strict://bucket/runs/one"):
+                checkpoints.save(snapshot(20))
+            with pytest.raises(TimeoutError):
+                checkpoints.latest()
+            assert time.monotonic() - began < 10
+            answering.set()
+            store.silent = None
         checkpoints.save(snapshot(30))
     assert not [path for path in objects() if "lock" in path]
 
 
 def test_a_lock_whose_store_was_silent_at_its_end_does_not_keep_this_process_out(store, monkeypatch):
-    monkeypatch.setattr(bucket, "STORE_ANSWERS", 0.2)
     lock = lock_of(ADDRESS)
     fall_silent()
-    lock.close()
+    with monkeypatch.context() as quick:
+        quick.setattr(bucket, "STORE_ANSWERS", 0.2)
+        lock.close()
     store.silent.set()
     store.silent = None
     assert len(objects()) == 1, "its object is there still"

@@ -3,8 +3,8 @@
 import io
 import os
 import sys
-import time
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -24,6 +24,7 @@ from course.training import (
     train,
     train_in_turns,
 )
+from course.training.hooks import every
 from course.training.hooks.base import Session, begun
 from course.training.hooks.every import USUAL_SECONDS, with_saving
 from course.training.hooks.fetches import tell
@@ -159,7 +160,7 @@ def test_a_resumed_training_saves_at_the_same_steps(tmp_path):
 
 def test_seconds_are_counted_from_the_end_of_the_last_save(monkeypatch, tmp_path):
     clock = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(every, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     hook = SaveCheckpoint(seconds=10)
 
     class Slow(Checkpoints):
@@ -181,12 +182,22 @@ def saving(checkpoints):
     return session
 
 
-def test_steps_are_counted_anew_after_a_restart_from_a_checkpoint(tmp_path):
+@pytest.mark.parametrize(
+    ("steps", "multiples"),
+    [
+        ([*range(1, 35), *range(13, 23)], [10, 20, 30, 20]),
+        ([10, 11], [10]),  # the first step may be any number
+        ([11, 19, 21], [21]),
+        ([25, 20, 21], [20]),  # and so may the first one after a restart
+        ([25, 11, 30], [30]),
+    ],
+)
+def test_steps_are_counted_anew_after_a_restart_from_a_checkpoint(tmp_path, steps, multiples):
     session = saving(Checkpoints(tmp_path, 99))
     with begun(session, [SaveCheckpoint(steps=10)]):
-        for number in [*range(1, 35), *range(13, 23)]:
+        for number in steps:
             tell(session, step(number))
-    assert [event.step for event in session.events] == [10, 20, 30, 20]
+    assert [event.step for event in session.events] == multiples
 
 
 def test_to_save_without_a_folder_is_refused_before_training():

@@ -1,6 +1,7 @@
 """The lines that a training in a terminal says: who joined, how far it is, what validation found, the end."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -17,7 +18,7 @@ TURNS = partial(train_in_turns, linear_regression(), optimizer=partial(torch.opt
 def clock(monkeypatch):
     """A clock of seconds that only the test moves."""
     now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 

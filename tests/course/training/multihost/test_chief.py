@@ -1,6 +1,7 @@
 """Who is chief, and how the next one goes on: two candidates over one cluster, each with a worker's loop of its own."""
 
 import threading
+from contextlib import ExitStack
 from functools import partial
 
 import pytest
@@ -42,7 +43,9 @@ class Closed:
 def test_the_board_keeps_the_word_of_the_latest_chief(cluster):
     board = StatusBoard(cluster)
     assert board.read() is None
-    addresses = ShardAddresses((("127.0.0.1", 1),), ("/job:ps/task:0",), "secret", 3, (("w",),), ("w",))
+    addresses = ShardAddresses(
+        (("127.0.0.1", 1),), ("/job:ps/task:0",), "secret", 3, (("w",),), {"w": "(2,) torch.float32"}
+    )
     assert board.post(Notice(2, "running", addresses, folder="here"))
     assert board.read() == Notice(2, "running", addresses, folder="here")
     assert not board.post(Notice(1, "failed", text="an old chief's"))
@@ -68,16 +71,18 @@ def _told(cluster):
 
 
 def test_the_lowest_candidate_is_chief_and_the_next_one_when_it_leaves(cluster):
-    with ChiefLease(cluster, "/job:worker/task:1") as second:
-        with ChiefLease(cluster, "/job:worker/task:0") as first:
+    with ExitStack() as leaves:
+        first = leaves.enter_context(ChiefLease(cluster, "/job:worker/task:0"))  # later, it might come too late
+        with ChiefLease(cluster, "/job:worker/task:1") as second:
             eventually(lambda: first.mine or second.mine)
             assert first.mine and not second.mine
             term = first.term
             with pytest.raises(Deposed):
                 second.check()
-        eventually(lambda: second.mine)
-        assert second.term > term
-        second.check()
+            leaves.close()
+            eventually(lambda: second.mine)
+            assert second.term > term
+            second.check()
 
 
 class Until(Hook):

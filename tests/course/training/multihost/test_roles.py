@@ -1,7 +1,6 @@
 """`python -m course train`: what bad flags get, and a training whose roles are processes of their own."""
 
 import signal
-import time
 
 import pytest
 from click.testing import CliRunner
@@ -58,14 +57,11 @@ def test_roles_started_in_any_order_train_survive_their_chief_and_all_end(ports,
         second, first = roles.start("worker", 1), roles.start("worker", 0)
         ps = roles.start("ps", 0)
         first.says("/job:worker/task:0 is the chief", patience=120)
-        deadline = time.monotonic() + 60
-        while not Checkpoints(tmp_path / "saved").all():
-            assert time.monotonic() < deadline, "no checkpoint"
-            time.sleep(0.05)
-        time.sleep(1.5)  # that was step 0's: training runs now, and everybody has been told where
+        first.says("/job:worker/task:1 has joined: its first gradient is in step")  # all have been told where it runs
+        assert Checkpoints(tmp_path / "saved").all(), "of step 0"
         first.signal(signal.SIGKILL)
         second.says("/job:worker/task:1 is the chief now, and goes on where the one before was", patience=90)
-        assert second.ends(600) == 0 and ps.ends(60) == 0
+        assert second.ends(600) == 0 and ps.ends() == 0
         for role in (second, ps):
             role.says("loss on worker 0's first batch")
             role.says("600 updates")
@@ -77,15 +73,15 @@ def test_roles_started_in_any_order_train_survive_their_chief_and_all_end(ports,
 def test_a_role_that_waits_says_for_whom_and_ends_when_nobody_comes(ports, tmp_path):
     with Roles(ports, tmp_path, "--patience", "8") as roles:
         ps = roles.start("ps", 0)
-        ps.says("/job:ps/task:0 waits for /job:worker/task:0, /job:worker/task:1", patience=60)
-        assert ps.ends(60) == 1
+        ps.says("/job:ps/task:0 waits for /job:worker/task:0, /job:worker/task:1")
+        assert ps.ends() == 1
         assert "had not come after 8 s" in ps.text and "Traceback" not in ps.text
 
 
 def test_a_worker_whose_scheduler_never_comes_says_so_once(ports, tmp_path):
     with Roles(ports, tmp_path, "--patience", "1") as roles:
         worker = roles.start("worker", 0)
-        assert worker.ends(60) == 1
+        assert worker.ends() == 1
     assert worker.text.count("did not join") == len(worker.lines) == 1, worker.text
 
 
@@ -96,7 +92,7 @@ def test_roles_try_to_join_again_as_they_say_and_are_gone_when_they_are_told_to_
     with Roles(ports, tmp_path, *flags) as roles:
         first, second, ps = roles.start("worker", 0), roles.start("worker", 1), roles.start("ps", 0)
         first.says("/job:worker/task:0 is the chief", patience=120)
-        eventually(lambda: len(Checkpoints(tmp_path / "saved").all()) > 1)  # after 10 s: everybody works
+        eventually(lambda: len(Checkpoints(tmp_path / "saved").all()) > 1, 120)  # after 10 s: everybody works
         ps.signal(signal.SIGKILL)
         for worker in (first, second):
             worker.says("lost its scheduler; it tries for 120 s to join again")
@@ -107,7 +103,7 @@ def test_roles_try_to_join_again_as_they_say_and_are_gone_when_they_are_told_to_
         tries = [role.text.count("to join again") for role in (first, second, again)]
         for role in (first, second, again):
             role.signal(signal.SIGTERM)
-        assert [role.ends(30) for role in (first, second, again)] == [128 + signal.SIGTERM] * 3
+        assert [role.ends() for role in (first, second, again)] == [128 + signal.SIGTERM] * 3
         assert [role.text.count("to join again") for role in (first, second, again)] == tries, "nobody tries again"
         for role in (first, second, again):
             assert "Error" not in role.text and "Traceback" not in role.text

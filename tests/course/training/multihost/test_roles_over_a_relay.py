@@ -1,7 +1,6 @@
 """Roles that find each other by `--route` alone: over slow lines, over one that is cut and mended, by a dead relay."""
 
 import signal
-import time
 from contextlib import ExitStack
 from functools import partial
 
@@ -57,7 +56,7 @@ def test_roles_that_find_each_other_by_slow_lines_alone_train_to_the_same_bits(p
             roles.start("ps", 1, "--ports", second_shard, *second_calls.flags),
             roles.start("worker", 0, *worker_calls.flags),
         ]
-        assert [role.ends(120) for role in started] == [0, 0, 0], [role.text for role in started]
+        assert [role.ends(200) for role in started] == [0, 0, 0], [role.text for role in started]
         moved = [link.moved for calls in (first_calls, second_calls, worker_calls) for link in calls.links.values()]
         assert len(moved) == 8 and min(min(both) for both in moved) > 0, moved
     far = Checkpoints(tmp_path / "saved").latest()
@@ -77,13 +76,12 @@ def test_a_cut_line_costs_one_role_until_it_is_mended_and_a_dead_relay_ends_it_i
         near.says("/job:worker/task:1 has joined: its first gradient is in step")
         lines.cut()
         near.says("/job:worker/task:1: worker counted out (nothing heard for 3 s)")
+        server.says("/job:worker/task:1 has been silent for ")  # its scheduler, too: whoever is the later of the two
         lines.mend()
         near.says("/job:worker/task:1: worker joined")
         far.says("listens at", times=2)
         lines.close()
-        began = time.monotonic()
-        # 5 s are its patience, the rest a busy machine
-        assert far.ends() == 1 and time.monotonic() - began < 30, far.text
+        assert far.ends(60) == 1, far.text  # 8 s of silence, 5 of its patience, and a busy machine
         assert "Traceback" not in far.text and "tries for 5 s to join again" in far.text
         near.says("/job:worker/task:1: worker lost")
         steps = len([line for line in near.lines if " updates · loss " in line])

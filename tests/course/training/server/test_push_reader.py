@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 import torch
@@ -123,10 +124,11 @@ def test_at_the_end_who_waits_is_told_at_once_and_who_computes_when_it_has_pushe
 
 
 def test_a_worker_that_says_nothing_is_told_as_silent_and_one_that_waits_for_its_answer_is_not(monkeypatch):
-    monkeypatch.setattr(module, "WIRE_SILENCE", 0.3)
     monkeypatch.setattr(module, "_LOOK_EVERY", 0.05)
     with Reading(2) as reading:
         reading.ends[0].send_tensors("PUSH", sequence=1)
+        eventually(lambda: reading.pushed)
+        monkeypatch.setattr(module, "WIRE_SILENCE", 0.3)
         error = reading.reads[1].exception(PATIENCE)
         assert isinstance(error, TimeoutError) and str(error) == "nothing heard" and not reading.reads[0].done()
 
@@ -141,3 +143,12 @@ def test_what_the_decision_raises_goes_to_the_thread_of_the_push(monkeypatch):
         reading.ends[0].send_tensors("PUSH", sequence=1)
         with pytest.raises(ValueError, match="planted"):
             reading.reads[0].result(PATIENCE)
+
+
+def test_a_connection_that_comes_when_the_reader_has_ended_is_given_back():
+    with Reading(0) as reading:
+        reading.reader.close()
+        eventually(lambda: reading.reader._mine.fileno() == -1)  # its thread has ended
+        mine, theirs = [Channel(end, PATIENCE) for end in socket_pair()]
+        with closing(mine), closing(theirs), pytest.raises(ConnectionError, match="the shard has closed"):
+            reading.reader.read(mine, ReplySlot(0, "s", 1, {}, mine))

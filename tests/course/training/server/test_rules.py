@@ -102,3 +102,9 @@ def test_a_mean_is_the_sum_divided_bit_for_bit_down_to_the_smallest_numbers(coun
         total += more
     assert torch.equal(mean_of([{"w": vector} for vector in vectors])["w"], total / count)
     assert mean_of([{"w": total}])["w"] is total
+
+
+def test_a_mean_of_a_power_of_two_is_multiplied_which_takes_half_the_time(monkeypatch):
+    monkeypatch.setattr(torch.Tensor, "div_", None)
+    for count in (2, 4, 8):
+        assert mean_of([{"w": torch.ones(3)}] * count)["w"].tolist() == [1, 1, 1]

@@ -84,7 +84,7 @@ def test_a_shard_that_is_gone_is_named_on_another_one_and_to_the_driver(gone, ot
         end = servers[other].shard.slots.ended
         assert (end["why"], end["shard"]) == ("shard", gone) and "have lost each other" in end["text"]
         with pytest.raises(ShardLost, match=f"/job:ps/task:{gone}"):
-            until(client, lambda status: False, 5)
+            until(client, lambda status: False)
 
 
 def test_a_shard_that_cannot_follow_says_so_to_shard_0():

@@ -53,7 +53,7 @@ def answers(monkeypatch):
     monkeypatch.setattr("course.training.server.worker_service.open_offer", watched)
     yield answers
     answers.clear()
-    assert mappings() == []
+    eventually(lambda: mappings() == [])  # a thread that served one may be about to end
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ import numpy
 from modelserver.deadlines import CLIENT_ANSWER, CLIENT_ASKS_AGAIN
 from modelserver.versions.signature import DATATYPES
 
-#: The server did nothing with a request that got one of these: it may be sent again.
+#: No answer was given to a request that got one of these, and may be later: it is sent again.
 _AGAIN = (429, 503)
 _NAMES = {dtype: name for name, dtype in DATATYPES.items()}
 

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from modelserver.bucket import BucketPath, is_address, path_of
-from modelserver.deadlines import MODEL_ANSWERS
+from modelserver.deadlines import MODEL_ANSWERS, REQUEST_ANSWERED
 from modelserver.signals import held_back
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -45,6 +45,13 @@ def _errors_as_text() -> Iterator[None]:
 @click.option("--largest", default=64, show_default=True, type=click.IntRange(1, 65536), help="Rows of a batch.")
 @click.option(
     "--queue", default=1024, show_default=True, type=click.IntRange(min=1), help="Requests that wait, at most."
+)
+@click.option(
+    "--deadline",
+    default=REQUEST_ANSWERED,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds for a request to be answered; then 503.",
 )
 @click.option("--model-seconds", default=MODEL_ANSWERS, show_default=True, help="A longer batch counts as hung.")
 @click.option("--margin", default=0.02, show_default=True, help="A version's accuracy may be worse by this.")

@@ -18,6 +18,8 @@ VERSION_LOADS = 120.0
 SERVING_LOOKS_EVERY = 0.1
 #: A batch that takes longer counts as hung, and its worker is ended, unless told otherwise.
 MODEL_ANSWERS = 10.0
+#: For a request that is whole to be answered, its wait for a worker included, unless told otherwise; then 503.
+REQUEST_ANSWERED = 30.0
 #: Before a worker that failed again soon is started again; twice as long after each failure,
 WORKER_STARTS_AGAIN = 0.1
 #: … up to this. A worker that lived longer did not fail soon.
@@ -54,7 +56,10 @@ ORDER = {
     "2 * MODEL_ANSWERS < SERVER_DRAINS": "a server that ends waits for a batch that hangs two workers",
     "SERVING_STARTS + VERSION_LOADS < LOCAL_SERVER_STARTS": "a server says itself why it can't answer",
     "SERVER_DRAINS < LOCAL_SERVER_ENDS": "a server that is closed has drained before it is killed",
-    "2 * MODEL_ANSWERS < CLIENT_ANSWER": "a caller whose request hangs two workers hears so, not only that it was late",
+    "2 * MODEL_ANSWERS < REQUEST_ANSWERED <= CLIENT_ANSWER": (
+        "a caller whose request hangs two workers hears so, not only that it was late"
+    ),
+    "SERVING_LOOKS_EVERY < REQUEST_ANSWERED <= SERVER_DRAINS": "what a server that ends still answers is not late",
     "CONNECTIONS_LOOKED_AT_EVERY < REQUEST_COMES < IDLE_CONNECTION": "a slow caller is told so before it looks idle",
     "IDLE_CONNECTION < GRPC_CONNECTION": "a connection is given up for its age only while it is in use",
     "CLIENT_ASKS_AGAIN < WORKER_STARTS_AGAIN < WORKER_STARTS_AGAIN_MOST < CLIENT_ANSWER": (

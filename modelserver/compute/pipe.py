@@ -14,16 +14,19 @@ _HEADER = struct.Struct("<BIIIQ")  # kind, job, program, rows, bytes that follow
 
 
 class Kind(IntEnum):
-    """What a message says; the last five come from the worker."""
+    """What a message says; the last seven come from a worker, or from the reader."""
 
     LOAD = 1  # this version (JSON: its folder, what to judge it by), as this program
     RUN = 2  # this batch
     UNLOAD = 3  # this program: no batch of it comes any more
-    STARTED = 4  # the worker can load
-    LOADED = 5  # the program can run; JSON: how its answers compare with the recorded ones
-    NOT_LOADED = 6  # and why, as text
-    ANSWER = 7  # to a batch
-    FAILED = 8  # the model raised an error, whose text this is, at a batch
+    READ = 4  # this request, by these signatures (JSON, so long as `rows` says; then the body)
+    STARTED = 5  # the worker can load
+    LOADED = 6  # the program can run; JSON: how its answers compare with the recorded ones
+    NOT_LOADED = 7  # and why, as text
+    ANSWER = 8  # to a batch
+    FAILED = 9  # the model raised an error, whose text this is, at a batch
+    REQUEST = 10  # that was read (JSON, so long as `rows` says; then its inputs)
+    REFUSED = 11  # the request is wrong; JSON: the status, and why
 
 
 @dataclass(frozen=True)

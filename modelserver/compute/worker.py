@@ -16,13 +16,15 @@ from typing import Any
 from modelserver.compute.orphan import end_with
 from modelserver.compute.pipe import Kind, Message, packed, read
 
+#: In the file of what was begun: bytes for the number of the last batch, and as many for that of the last load.
+BEGUN_BYTES = 4
 #: A thread that loads gives the interpreter back after this many seconds: a batch waits for it.
 _SWITCH = 0.0005
 
 
 def main(settings: dict[str, Any]) -> None:
     """Serve until the input ends. `settings`: `owner` (process id), `device`, `largest` (rows of a batch),
-    `simulated_gpus` (how many).
+    `simulated_gpus` (how many), `begun` (a file that says which batch and which load were begun last, None: none does).
     """
     orders, answers = io.BufferedReader(io.FileIO(os.dup(0)), 1 << 18), io.FileIO(os.dup(1), "w")
     _keep_apart()
@@ -33,7 +35,8 @@ def main(settings: dict[str, Any]) -> None:
     torch.set_num_interop_threads(1)
     sys.setswitchinterval(_SWITCH)
     with _gpus(settings["simulated_gpus"]):
-        worker = Worker(answers, settings["device"], settings["largest"], apart=not settings["simulated_gpus"])
+        apart = not settings["simulated_gpus"]
+        worker = Worker(answers, settings["device"], settings["largest"], settings["begun"], apart)
         worker.say(Message(Kind.STARTED))
         while (message := read(orders)) is not None:
             worker.take(message)
@@ -46,13 +49,17 @@ class Worker:
     `apart`: load in a thread of its own. Only the thread that began a simulation has its GPUs.
     """
 
-    def __init__(self, answers: io.FileIO, device: str, largest: int, apart: bool = True):
-        self._answers, self._writing = answers, threading.Lock()
+    def __init__(self, answers: io.FileIO, device: str, largest: int, begun: int | None = None, apart: bool = True):
+        self._answers, self._writing, self._begun = answers, threading.Lock(), begun
         self._device, self._largest, self._apart = device, largest, apart
         self._programs: dict[int, Any] = {}
 
     def take(self, message: Message) -> None:
         """Do what the front process asks for."""
+        if self._begun is not None and message.kind in (Kind.RUN, Kind.LOAD):
+            os.pwrite(
+                self._begun, message.job.to_bytes(BEGUN_BYTES, "little"), BEGUN_BYTES * (message.kind == Kind.LOAD)
+            )
         if message.kind == Kind.RUN:
             self._run(message)
         elif message.kind == Kind.LOAD and not self._apart:

@@ -1,5 +1,6 @@
 """What each address answers. Inference, the one that is asked often, goes past the router."""
 
+import asyncio
 import itertools
 import logging
 import secrets
@@ -14,11 +15,12 @@ from starlette.routing import Route
 
 from modelserver.front.access import Access
 from modelserver.front.body import Bodies, CallerGone, limit_of
-from modelserver.front.connection import CANCEL_WITH_CALLER
+from modelserver.front.connection import ANSWER_IS_READ, CANCEL_WITH_CALLER
 from modelserver.front.metrics import Metrics
-from modelserver.front.models import Loaded, Models
+from modelserver.front.models import NO_WORKER, Loaded, Models
 from modelserver.front.pool import Pool
 from modelserver.front.queue import RequestQueue
+from modelserver.front.reader import Reader
 from modelserver.protocol.errors import Refused, wrong
 from modelserver.protocol.metadata import of_model, of_server, openapi
 from modelserver.protocol.request import read_request
@@ -27,6 +29,10 @@ from modelserver.protocol.response import response
 _log = logging.getLogger(__name__)
 #: A request that takes longer than this, in seconds, is logged whatever it got.
 _SLOW = 1.0
+#: Bytes of JSON that are read at once, in some 2 ms; more is read by the reader's process.
+_LARGE_JSON = 1 << 18
+#: Headers that the server obeys: two of one would leave open which counts.
+_ONCE = {b"host", b"authorization", b"content-encoding", b"inference-header-content-length"}
 _KNOWN = "see /openapi.json for what there is"
 
 
@@ -41,10 +47,11 @@ class App:
         metrics: Metrics,
         access: Access,
         bodies: Bodies,
+        reader: Reader,
         largest: int,
     ):
         self._models, self._pool, self._queue, self._metrics = models, pool, queue, metrics
-        self._access, self._bodies, self._largest = access, bodies, largest
+        self._access, self._bodies, self._reader, self._largest = access, bodies, reader, largest
         self._prefix, self._number = secrets.token_hex(4), itertools.count(1)
         self._rest = self._routed()
 
@@ -61,8 +68,11 @@ class App:
         )
         parts, loaded, status = path.split("/"), None, 200
         try:
+            _check_once(scope["headers"], headers)
             self._access.check(path, headers)
-            if parts[-1] == "infer" and parts[1:3] == ["v2", "models"] and scope["method"] == "POST":
+            if parts[-1] == "infer" and parts[1:3] == ["v2", "models"] and len(parts) in (5, 7):
+                if scope["method"] != "POST":
+                    raise Refused(405, f"{scope['method']} is not for {path!r:.200}; it takes POST.", {"Allow": "POST"})
                 loaded = self._model_at(parts)
                 parts_of_body, head = await self._infer(loaded, scope, receive, headers)
                 await _send(send, 200, parts_of_body, request_id, head, loaded.version.number)
@@ -87,14 +97,30 @@ class App:
 
     async def _infer(self, loaded: Loaded, scope: Any, receive: Any, headers: dict[bytes, bytes]) -> Any:
         """Return the parts of the answer's body, and the size of its JSON, None where it is all JSON."""
+        await scope["extensions"][ANSWER_IS_READ]()
         body = await self._bodies.read(receive, headers, limit_of(loaded.version, self._largest))
         size = headers.get(b"inference-header-content-length")
         if size is not None and not (size.isdigit() and len(size) < 12):
             raise wrong(f"header Inference-Header-Content-Length: {size.decode('latin-1')!r:.40}; give a whole number.")
         header_size = None if size is None else int(size)
-        request = read_request(body, header_size, loaded.version.signatures, self._largest)
-        arrays = await self._models.infer(loaded, request, scope["extensions"][CANCEL_WITH_CALLER])
+        cancel_with_caller = scope["extensions"][CANCEL_WITH_CALLER]
+        content = body, header_size, loaded.version.signatures, self._largest
+        large = (len(body) if header_size is None else min(header_size, len(body))) > _LARGE_JSON
+        since = time.monotonic()
+        request = await self._read_apart(*content, cancel_with_caller) if large else read_request(*content)
+        arrays = await self._models.infer(loaded, request, cancel_with_caller, since)
         return response(loaded.version, request, arrays)
+
+    async def _read_apart(self, body, header_size, signatures, largest, cancel_with_caller):
+        with self._bodies.reserved(len(body)):
+            reading = asyncio.ensure_future(self._reader.read(body, header_size, signatures, largest))
+            cancel_with_caller(reading)
+            try:
+                return await reading
+            except asyncio.CancelledError:
+                raise CallerGone from None
+            finally:
+                cancel_with_caller(None)
 
     # --- everything but inference ------------------------------------------------------------------------------------
 
@@ -135,8 +161,9 @@ class App:
         return _json({"ready": True})
 
     def _model_ready(self, request: Request) -> Response:
-        self._model_of(request)
-        return _json({"ready": True})
+        loaded = self._model_of(request)
+        self._models.check_ready(loaded)
+        return _json({"name": loaded.version.model, "ready": True})
 
     def _metadata(self, request: Request) -> Response:
         loaded = self._model_of(request)
@@ -147,18 +174,14 @@ class App:
 
     async def _index(self, request: Request) -> Response:
         await self._bodies.read(request.receive, dict(request.scope["headers"]), 1 << 16)
-        return _json(
-            [
-                {"name": model.name, "version": str(number), "state": "READY", "reason": ""}
-                for model in self._models.all.values()
-                for number in sorted(model.loaded)
-            ]
-            + [
-                {"name": model.name, "version": "", "state": "UNAVAILABLE", "reason": model.problem}
-                for model in self._models.all.values()
-                if model.current is None
-            ]
-        )
+        states = []
+        for model in self._models.all.values():
+            for number, loaded in sorted(model.loaded.items()):
+                state, reason = ("READY", "") if self._models.is_ready(loaded) else ("UNAVAILABLE", NO_WORKER)
+                states.append({"name": model.name, "version": str(number), "state": state, "reason": reason})
+            if model.current is None:
+                states.append({"name": model.name, "version": "", "state": "UNAVAILABLE", "reason": model.problem})
+        return _json(states)
 
     def _metrics_page(self, request: Request) -> Response:
         served = {model.name: model.current.version.number for model in self._models.all.values() if model.current}
@@ -173,6 +196,16 @@ def log_request(request: str, loaded: Loaded | None, status: int, seconds: float
         version = f" version {loaded.version.number}" if loaded else ""
         level = logging.WARNING if failed else logging.DEBUG
         _log.log(level, "request %s%s: %d in %.1f ms", request, version, status, seconds * 1e3)
+
+
+def _check_once(fields, headers):
+    """Raise Refused, 400, where a request's `fields` lack a host, or have a header twice that counts once."""
+    if len(headers) < len(fields):
+        names = [name for name, _ in fields]
+        if twice := [name for name in names if name in _ONCE and names.count(name) > 1]:
+            raise wrong(f"header {twice[0].decode().title()}: it is there twice; give it once.")
+    if b"host" not in headers:
+        raise wrong("header Host: it is missing; give the name or address, and the port, that you connect to.")
 
 
 def _json(value: Any, status: int = 200, headers: Any = None) -> Response:

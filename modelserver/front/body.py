@@ -1,5 +1,6 @@
 """A request's body: read to its end, no longer than it may be, unpacked no further than that."""
 
+import asyncio
 import zlib
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from modelserver.versions.version import Version
 
 #: Characters that a number of JSON may take: what the longest double has, a comma, and some blanks.
 _CHARACTERS = 40
+#: A packed body of so many bytes is unpacked at once, a longer one in a thread: zlib lets the loop go on meanwhile.
+_QUICKLY = 1 << 14
 #: For the JSON around the numbers.
 _AROUND = 1 << 16
 
@@ -51,11 +54,17 @@ class Bodies:
         if len(body) > limit:
             raise _too_large(limit, headers)
         packing = headers.get(b"content-encoding")
-        return body if packing is None else _unpacked(body, packing.lower(), limit, headers)
+        if packing is None:
+            return body
+        if len(body) <= _QUICKLY:
+            return _unpacked(body, packing.lower(), limit, headers)
+        with self.reserved(limit):
+            return await asyncio.to_thread(_unpacked, body, packing.lower(), limit, headers)
 
     @contextmanager
     def reserved(self, size: int) -> Iterator[None]:
-        """Within the `with`, count `size` bytes: a body may come that is as long. Raises Refused, 429."""
+        """Within the `with`, count `size` bytes, or all there are: what a body has or may have. Raises Refused, 429."""
+        size = min(size, self._limit)
         self._check_room(size)
         self.bytes += size
         try:

@@ -19,6 +19,7 @@ from modelserver.deadlines import GRPC_CONNECTION, IDLE_CONNECTION, REQUEST_COME
 from modelserver.front.access import Access
 from modelserver.front.app import log_request
 from modelserver.front.body import Bodies, CallerGone
+from modelserver.front.connection import Unread
 from modelserver.front.metrics import Metrics
 from modelserver.front.models import Loaded, Models
 from modelserver.protocol import grpc_messages
@@ -60,9 +61,18 @@ def longest_message(versions: list[Version], largest: int, most: int) -> int:
 class GrpcServer:
     """A gRPC server on the running loop, at the port that `settings` names, for what is in `models`."""
 
-    def __init__(self, settings: Any, models: Models, metrics: Metrics, access: Access, bodies: Bodies):
+    def __init__(
+        self,
+        settings: Any,
+        models: Models,
+        metrics: Metrics,
+        access: Access,
+        bodies: Bodies,
+        unread: Unread,
+        connections: int,
+    ):
         self._settings, self._models, self._metrics = settings, models, metrics
-        self._access, self._bodies = access, bodies
+        self._access, self._bodies, self._unread, self._connections = access, bodies, unread, connections
         self._prefix, self._number = secrets.token_hex(4), itertools.count(1)
         self._server: grpc.aio.Server | None = None
         self._ending: list[asyncio.Task] = []
@@ -74,7 +84,7 @@ class GrpcServer:
         """
         versions = [loaded.version for model in self._models.all.values() for loaded in model.loaded.values()]
         self._message_bytes = longest_message(versions, self._settings.largest, self._settings.queue_bytes)
-        server = grpc.aio.server(options=_options(self._message_bytes))
+        server = grpc.aio.server(options=_options(self._message_bytes, self._connections))
         described = grpc_messages.service()
         calls = {
             method.name: grpc.stream_stream_rpc_method_handler(partial(self._call, method.name))
@@ -125,6 +135,8 @@ class GrpcServer:
             await self._written(context, answer.SerializeToString())
         except Refused as refusal:
             status = refusal.status
+            again = [(name.lower(), value) for name, value in refusal.headers.items() if name == "Retry-After"]
+            context.set_trailing_metadata([("x-request-id", request_id), *again])
             await context.abort(_CODES.get(status, grpc.StatusCode.INTERNAL), refusal.text)
         except (CallerGone, asyncio.CancelledError):
             status = 499
@@ -147,11 +159,15 @@ class GrpcServer:
         return data
 
     async def _written(self, context, data):
+        task = asyncio.current_task()
+        self._unread.add(task, lambda: len(data), task.cancel)
         try:
             async with asyncio.timeout(REQUEST_COMES):
                 await context.write(data)
         except TimeoutError:
             raise CallerGone from None
+        finally:
+            self._unread.remove(task)
 
     async def _infer(self, loaded: Loaded, message: Any) -> Any:
         request = grpc_messages.read_infer(message, loaded.version.signatures, self._settings.largest)
@@ -165,22 +181,31 @@ class GrpcServer:
             return {"ready": not self._models.why_not_ready()}
         if method == "ServerMetadata":
             return of_server() | {"extensions": []}
-        loaded = self._models.find(message.name, message.version or None)
         if method == "ModelReady":
-            return {"ready": True}
+            return {"ready": self._is_ready(message)}
+        loaded = self._models.find(message.name, message.version or None)
         about = of_model(loaded.version, sorted(self._models.all[loaded.version.model].loaded))
         for side in ("inputs", "outputs"):
             about[side] = [{key: tensor[key] for key in ("name", "datatype", "shape")} for tensor in about[side]]
         properties = {key: json.dumps(value) for key, value in about.pop("parameters").items()}
         return about | {"properties": properties}
 
+    def _is_ready(self, message):
+        try:
+            return self._models.is_ready(self._models.find(message.name, message.version or None))
+        except Refused as refusal:
+            if refusal.status == 503:
+                return False
+            raise
 
-def _options(message_bytes):
+
+def _options(message_bytes, connections):
     seconds = {"max_connection_idle": IDLE_CONNECTION, "server_handshake_timeout": REQUEST_COMES}
     seconds |= {"max_connection_age": GRPC_CONNECTION, "max_connection_age_grace": SERVER_DRAINS}
     options = {f"{name}_ms": int(1000 * value) for name, value in seconds.items()}
     options |= {"max_receive_message_length": message_bytes, "max_send_message_length": -1}
-    options |= {"max_concurrent_streams": _CALLS, "so_reuseport": 0}  # a second server at the port is refused
+    options |= {"max_concurrent_streams": _CALLS, "max_allowed_incoming_connections": connections}
+    options |= {"so_reuseport": 0}  # a second server at the port is refused
     return [(f"grpc.{name}", value) for name, value in options.items()]
 
 

@@ -23,6 +23,8 @@ from modelserver.versions.version import DEFAULT_SIGNATURE, Version, read_versio
 _log = logging.getLogger(__name__)
 #: Versions of a model that stay loaded: the one that is served, and the one before it, to go back to at once.
 KEPT = 2
+#: Why a version that is loaded is not ready.
+NO_WORKER = "no worker that can answer has it; if that lasts, the server's log says why"
 
 
 class NotTaken(Exception):
@@ -47,47 +49,65 @@ class Loaded:
 
 @dataclass
 class Model:
-    """A model of the folder: which version is `current`, which are `loaded`, by number, the latest served last."""
+    """A model of the folder: which version is `current`, which are `loaded`, by number, the latest served last.
+
+    `awaited`: numbers of versions that are there, and are yet to be looked at.
+    """
 
     name: str
     folder: Path
     current: Loaded | None = None
     loaded: dict[int, Loaded] = field(default_factory=dict)
     problem: str = "no version of it has been loaded yet"
+    awaited: set[int] = field(default_factory=set)
 
 
 class Models:
-    """All models of one server. A version is judged by one worker, then loaded by all, and only then served."""
+    """All models of one server. A version is judged by one worker, then loaded by all, and only then served.
+
+    `listed`: whether the folder of models has been looked at, so that a model which is not in `all` is not there.
+    """
 
     def __init__(self, pool: Pool, metrics: Metrics, margin: float):
         self._pool, self._metrics, self._margin = pool, metrics, margin
         self.all: dict[str, Model] = {}
+        self.listed = False
 
     def find(self, name: str, number: str | None = None) -> Loaded:
         """Return what answers for a model, in its version `number` if that is named; raises Refused: 404, 503."""
         model = self.all.get(name)
+        if model is None and not self.listed:
+            raise _not_yet(f"model {name!r:.80}: the folder of models has not been looked at yet.")
         if model is None:
             names = ", ".join(sorted(self.all)) or "none"
             raise Refused(404, f"model {name!r:.80}: there is no such model; there are: {names}.")
         if number is None:
             if model.current is None:
-                raise Refused(503, f"model {name}: no version can be served: {model.problem}", {"Retry-After": "1"})
+                raise _not_yet(f"model {name}: no version can be served: {model.problem}")
             return model.current
-        loaded = model.loaded.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 12 else None
+        whole = int(number) if number.isascii() and number.isdigit() and len(number) < 12 else 0
+        loaded = model.loaded.get(whole)
+        if loaded is None and whole in model.awaited:
+            raise _not_yet(f"model {name}, version {number}: it has not been looked at yet.")
         if loaded is None:
             numbers = ", ".join(map(str, sorted(model.loaded))) or "none"
             raise Refused(404, f"model {name}, version {number!r:.40}: it is not loaded; these are: {numbers}.")
         return loaded
 
     async def infer(
-        self, loaded: Loaded, request: InferRequest, cancel_with_caller: Callable[[Any], None] = lambda answer: None
+        self,
+        loaded: Loaded,
+        request: InferRequest,
+        cancel_with_caller: Callable[[Any], None] = lambda answer: None,
+        since: float | None = None,
     ) -> list[numpy.ndarray]:
         """Return the outputs for a request of `loaded`, in the order of its signature, `(rows, *shape)` each.
 
-        `cancel_with_caller` gets a future to cancel when the caller goes away, and None once there is nothing more to
-        cancel; a task that is cancelled will do as well. Raises Refused, or CallerGone: the request is not computed.
+        `since`: when its deadline began to run, monotonic seconds; None: now. `cancel_with_caller` gets a future to
+        cancel when the caller goes away, and None once there is nothing more to cancel; a task that is
+        cancelled will do as well. Raises Refused, or CallerGone: the request is not computed.
         """
-        answer = self._pool.submit(loaded.programs[request.signature], request)
+        answer = self._pool.submit(loaded.programs[request.signature], request, since)
         cancel_with_caller(answer)
         loaded.waiting += 1
         try:
@@ -101,11 +121,24 @@ class Models:
         arrays = split_rows(loaded.version.signatures[request.signature].outputs, rows, data)
         return [array[offset : offset + request.rows] for array in arrays]
 
+    def is_ready(self, loaded: Loaded) -> bool:
+        """Whether a worker that can answer has this version."""
+        return self._pool.serves(loaded.programs.values())
+
+    def check_ready(self, loaded: Loaded) -> None:
+        """Return, or raise Refused, 503, where no worker that can answer has this version."""
+        if not self.is_ready(loaded):
+            raise _not_yet(f"model {loaded.version.model}, version {loaded.version.number}: {NO_WORKER}.")
+
     def why_not_ready(self) -> str:
         """Return what is missing before every model can answer, in words; "" when nothing is."""
-        missing = [model for model in self.all.values() if model.current is None]
+        if not self.listed:
+            return "the folder of models has not been looked at yet"
+        missing = {model.name: model.problem for model in self.all.values() if model.current is None}
+        current = [model.current for model in self.all.values() if model.current is not None]
+        missing |= {one.version.model: NO_WORKER for one in current if not self.is_ready(one)}
         if missing:
-            return "; ".join(f"{model.name}: {model.problem}" for model in missing)
+            return "; ".join(f"{name}: {problem}" for name, problem in sorted(missing.items()))
         return "" if self.all and self._pool.pids else "no model, or no worker, is there"
 
     async def take_up(self, model: Model, number: int, by_command: bool = False) -> None:
@@ -122,6 +155,12 @@ class Models:
             version = await asyncio.to_thread(read_version, folder)
             held.enter_context(in_use(folder))
             judge = model.current if model.current and model.current.version.labelled else None
+            if judge and not judge.version.folder.is_dir():
+                _log.warning(
+                    "%s: %s's folder is gone, and its labelled examples: it is not compared", version, judge.version
+                )
+                by_command = True
+                judge = None
             judged_by = judge.version.folder if judge else (version.folder if version.labelled else None)
             programs, accuracy = await self._programs(model, version, judged_by, by_command)
         except TimeoutError:
@@ -200,3 +239,7 @@ class Models:
         for program in loaded.programs.values():
             self._pool.unload(program)
         loaded.held.close()
+
+
+def _not_yet(text):
+    return Refused(503, f"{text} Send it again.", {"Retry-After": "1"})

@@ -5,7 +5,7 @@ import itertools
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,30 +21,41 @@ from modelserver.deadlines import (
 )
 from modelserver.front.metrics import Metrics
 from modelserver.front.queue import Batch, Pending, RequestQueue
-from modelserver.front.worker_process import NotLoaded, WorkerLost, WorkerProcess
+from modelserver.front.worker_process import Programs, WorkerLost, WorkerProcess, until
 from modelserver.protocol.errors import Refused
 from modelserver.protocol.request import InferRequest
 
 _log = logging.getLogger(__name__)
-#: A batch that was with so many workers when they ended is not given to another.
+#: A batch that so many workers had begun when they ended is not given to another.
 _ATTEMPTS = 2
+#: What a worker could not load it tries again after WORKER_STARTS_AGAIN_MOST, and twice as long each time, up to this.
+_LOADS_AGAIN_MOST = 60.0
 
 
 class Pool:
     """`count` workers behind one `queue`. `model_seconds`: a batch that takes longer ends its worker.
 
-    `worker`: their settings, as `compute.worker.main` takes them; `owner` is this process.
+    `deadline`: seconds after which a request that has no answer is refused. `worker`: their settings, as
+    `compute.worker.main` takes them; `owner` is this process.
 
     The batcher: whenever a worker is idle it gets, at the end of the same turn of the event loop, whatever is queued
     by then, as many rows as a batch has at most. It never waits for more.
     """
 
-    def __init__(self, count: int, worker: dict[str, Any], model_seconds: float, queue: RequestQueue, metrics: Metrics):
+    def __init__(
+        self,
+        count: int,
+        worker: dict[str, Any],
+        model_seconds: float,
+        deadline: float,
+        queue: RequestQueue,
+        metrics: Metrics,
+    ):
         self._count, self._settings = count, {"owner": os.getpid(), **worker}
-        self._queue, self._metrics, self._model_seconds = queue, metrics, model_seconds
+        self._queue, self._metrics, self._model_seconds, self._deadline = queue, metrics, model_seconds, deadline
         self._workers: list[WorkerProcess] = []
         self._idle: list[WorkerProcess] = []
-        self._programs: dict[int, tuple[Path, str]] = {}  # what every worker has, or is loading
+        self._programs = Programs()
         self._tasks: set[asyncio.Task] = set()
         self._soon, self._closing, self._failures = False, False, 0
         self._available = asyncio.Event()
@@ -62,13 +73,21 @@ class Pool:
         """Process ids of the workers that can answer."""
         return [worker.pid for worker in self._up()]
 
-    def submit(self, program: int, request: InferRequest) -> asyncio.Future:
-        """Queue a request; the future gives `(data, rows, offset)` of its batch's outputs. Raises Refused, 429.
+    def serves(self, programs: Collection[int]) -> bool:
+        """Whether a worker that can answer has all these programs."""
+        return any(worker.programs.issuperset(programs) for worker in self._up())
 
-        The future raises Refused: 500 when the model failed at it, or its batch ended two workers.
+    def submit(self, program: int, request: InferRequest, since: float | None = None) -> asyncio.Future:
+        """Queue a request; the future gives `(data, rows, offset)` of its batch's outputs.
+
+        `since`: when its deadline began to run; None: now. Raises Refused: 429 where the queue is full, 503 where
+        workers can answer and none of them has the program. The future raises Refused: 500 when the model
+        failed at it, or its batch ended two workers; 503 at its deadline.
         """
+        if not any(program in worker.programs for worker in self._workers) and self._up():
+            raise Refused(503, "no worker could load this version: see the server's log.", {"Retry-After": "1"})
         answer = self._loop.create_future()
-        self._queue.put(Pending(program, request, answer))
+        self._queue.put(Pending(program, request, answer, since))
         self._dispatch_soon()
         return answer
 
@@ -79,7 +98,8 @@ class Pool:
     async def judge(self, folder: Path, signature: str, judged_by: Path | None) -> tuple[int, dict[str, Any]]:
         """Load a version's `signature` in one worker; return (its program's number, how its answers compare).
 
-        `share` gives it to the others, `unload` forgets it. Raises NotLoaded; WorkerLost when it ended two workers.
+        `share` gives it to the others, `unload` forgets it. Raises NotLoaded; WorkerLost when it ended two workers;
+        TimeoutError where none is there, or those that were had ended already.
         """
         program = next(self._next_program)
         for attempt in range(_ATTEMPTS):
@@ -87,24 +107,26 @@ class Pool:
             try:
                 return program, await worker.load(program, folder, signature, judged_by)
             except WorkerLost as lost:
+                if attempt and not lost.begun:
+                    raise TimeoutError from None
                 if attempt:
                     raise WorkerLost(f"{_ATTEMPTS} workers ended while they loaded {folder}: {lost}") from None
         raise AssertionError
 
     async def share(self, program: int, folder: Path, signature: str) -> None:
         """Load a judged program in all other workers, one after the other, and in those that start later."""
-        self._programs[program] = folder, signature
+        self._programs.add(program, folder, signature)
         while True:
             missing = [w for w in self._up() if program not in w.programs]
             if not missing and any(program in worker.programs for worker in self._up()):
                 return
             worker = missing[0] if missing else await self._any_worker()
             with suppress(WorkerLost):
-                await worker.load(program, folder, signature)
+                await self._programs.load(worker, program)
 
     def unload(self, program: int) -> None:
         """Forget a program in all workers."""
-        self._programs.pop(program, None)
+        self._programs.remove(program)
         for worker in self._workers:
             if worker.started.done() and not worker.lost:
                 worker.unload(program)
@@ -120,10 +142,10 @@ class Pool:
             self._refuse(pending, Refused(503, "the server is ending; send it to another, or again when it is back."))
         for worker in self._workers:
             worker.close()
-        await _until(lambda: all(worker.lost for worker in self._workers), WORKERS_CLOSE)
+        await until(lambda: all(worker.lost for worker in self._workers), WORKERS_CLOSE)
         for worker in self._workers:
             worker.kill("the server ended")
-        await _until(lambda: all(w.transport.get_returncode() is not None for w in self._workers), KILLED_WORKER_ENDS)
+        await until(lambda: all(w.transport.get_returncode() is not None for w in self._workers), KILLED_WORKER_ENDS)
         for worker in self._workers:
             worker.transport.close()
 
@@ -177,6 +199,8 @@ class Pool:
         self._keep(self._reaped(worker))
         self._metrics.workers_lost += 1
         batch, worker.batch = worker.batch, None
+        if batch is not None:
+            batch.attempts += worker.began(batch)
         code = worker.transport.get_returncode()
         _log.warning("worker %d ended (%s); %s", worker.pid, worker.why or f"status {code}", "another is started")
         if batch is not None and batch.attempts < _ATTEMPTS:
@@ -217,16 +241,21 @@ class Pool:
             try:
                 async with asyncio.timeout(SERVING_STARTS):
                     await worker.started
-                while missing := [program for program in self._programs if program not in worker.programs]:
-                    await worker.load(missing[0], *self._programs[missing[0]])
             except TimeoutError:
                 return worker.kill(f"it did not start in {SERVING_STARTS:g} s")
-            except (NotLoaded, WorkerLost) as error:
-                return worker.kill(f"it could not load what is served: {error}")
+            missing = await self._programs.load_missing(worker)
+            if worker.lost:  # it would get a batch, and be lost but once
+                return
             self._idle.append(worker)
             self._available.set()
             _log.info("worker %d answers", worker.pid)
             self._dispatch_soon()
+            again = WORKER_STARTS_AGAIN_MOST
+            while missing:  # a disk that is back, or a folder that was moved away for a while
+                await asyncio.sleep(again)
+                again = min(2 * again, _LOADS_AGAIN_MOST)
+                missing = await self._programs.load_missing(worker, missing)
+                self._dispatch_soon()
 
     async def _any_worker(self):
         async with asyncio.timeout(SERVING_STARTS):
@@ -244,20 +273,26 @@ class Pool:
             looked_at = time.monotonic()
             for worker in list(self._workers):
                 if worker.batch is not None and looked_at - worker.busy_since > self._model_seconds:
+                    worker.hung = True
                     worker.kill(f"a batch took longer than {self._model_seconds:g} s")
+            self._refuse_late(looked_at - self._deadline)
+
+    def _refuse_late(self, since):
+        """Refuse what has waited since then and has no answer, be it in the queue or with a worker."""
+        batches = [worker.batch for worker in self._workers if worker.batch is not None]
+        waiting = [*self._queue.waiting(), *(pending for batch in batches for pending in batch.pending)]
+        late = [pending for pending in waiting if pending.since < since and not pending.answer.done()]
+        for pending in late:
+            text = f"no answer in {self._deadline:g} s; {len(self.pids)} workers answer, {self._queue.length} requests"
+            self._refuse(pending, Refused(503, f"{text} wait. Send it again, or less often.", {"Retry-After": "1"}))
+        if late:
+            self._queue.forget_gone()
 
     async def _reaped(self, worker):
-        await _until(lambda: worker.transport.get_returncode() is not None, KILLED_WORKER_ENDS)
+        await until(lambda: worker.transport.get_returncode() is not None, KILLED_WORKER_ENDS)
         worker.transport.close()
 
     def _keep(self, work):
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-async def _until(condition: Callable[[], bool], seconds: float) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            while not condition():
-                await asyncio.sleep(0.01)

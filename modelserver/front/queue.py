@@ -14,15 +14,17 @@ _numbers = itertools.count(1)
 
 
 class Pending:
-    """A request that waits for its answer: for which `program`, since `arrived` (monotonic seconds).
+    """A request that waits for its answer: for which `program`, in the queue since `arrived` (monotonic seconds).
 
+    Its deadline runs from `since` on; None: from its arrival.
     `answer`: a future of `(data, offset)`: the batch's outputs, and this request's first row in it.
     """
 
-    __slots__ = ("program", "request", "answer", "arrived")
+    __slots__ = ("program", "request", "answer", "arrived", "since")
 
-    def __init__(self, program: int, request: InferRequest, answer: asyncio.Future):
+    def __init__(self, program: int, request: InferRequest, answer: asyncio.Future, since: float | None = None):
         self.program, self.request, self.answer, self.arrived = program, request, answer, time.monotonic()
+        self.since = self.arrived if since is None else since
 
 
 class Batch:
@@ -115,14 +117,18 @@ class RequestQueue:
             else:
                 del self._waiting[program]
 
+    def waiting(self) -> list[Pending]:
+        """Return all that wait, for a first worker or a second."""
+        batches = [pending for batch in self._again for pending in batch.pending]
+        return batches + [pending for deque_ in self._waiting.values() for pending in deque_]
+
     def drain(self) -> list[Pending]:
         """Take everything out, and return it."""
-        batches = [pending for batch in self._again for pending in batch.pending]
-        waiting = [pending for deque_ in self._waiting.values() for pending in deque_]
+        waiting = self.waiting()
         self._again.clear()
         self._waiting.clear()
         self.length = self.bytes = 0
-        return batches + waiting
+        return waiting
 
     def _chosen(self, waiting):
         rows, chosen = 0, []

@@ -2,35 +2,48 @@
 
 import asyncio
 import contextlib
+import ctypes
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
-from modelserver.deadlines import IDLE_CONNECTION, SERVER_DRAINS
+from modelserver.deadlines import IDLE_CONNECTION, REQUEST_ANSWERED, SERVER_DRAINS
 from modelserver.front.access import Access
 from modelserver.front.app import App
 from modelserver.front.body import Bodies
-from modelserver.front.connection import Connection, close_late
+from modelserver.front.connection import Connection, Unread, close_late
+from modelserver.front.listening import Listening, connections_allowed
 from modelserver.front.metrics import Metrics
 from modelserver.front.models import Models
 from modelserver.front.pool import Pool
 from modelserver.front.queue import RequestQueue
+from modelserver.front.reader import Reader
 from modelserver.front.watcher import Watcher
 from modelserver.signals import taken
+
+#: glibc's names for mallopt, and bytes: a block of so many is memory of its own, which goes back to the system when it
+#: is freed, and so does free memory at the heap's end. By itself glibc raises both up to 32 and 64 MB, after the sizes
+#: that it sees. What is read from a socket at a time, 256 kB, stays in the heap: that is quicker.
+_MMAP_THRESHOLD, _TRIM_THRESHOLD, _LARGE_BLOCK = -3, -1, 1 << 20
+#: The share of the connections that gRPC has where both ports are open.
+_GRPC_SHARE = 4
 
 
 @dataclass(frozen=True)
 class Settings:
     """How to serve. `port` 0: any free one. `queue`, `queue_bytes`: what waits at most. `largest`: rows of a batch.
 
-    `queue_bytes` also limits what has come of all bodies that are not whole yet.
+    `queue_bytes` also limits what has come of all bodies that are not whole yet, and what of all answers is not read.
+    `deadline`: seconds for a request that is whole to be answered; then it gets 503.
     `model_seconds`: a batch that takes longer counts as hung. `margin`: how much worse a version's accuracy may be.
     `tls`: a PEM file with a certificate and its key. `grpc_port`: that of gRPC, 0: any free one, None: none.
     """
@@ -43,6 +56,7 @@ class Settings:
     largest: int = 64
     queue: int = 1024
     queue_bytes: int = 1 << 28
+    deadline: float = REQUEST_ANSWERED
     model_seconds: float = 10.0
     margin: float = 0.02
     token: str | None = None
@@ -66,9 +80,19 @@ def serve(
     if settings.grpc_port is not None:
         _check_grpc()
         _listening(settings.host, settings.grpc_port, "--grpc-port").close()  # before anything is loaded
-    listening = _listening(settings.host, settings.port, "--port")
-    with contextlib.closing(listening):
-        asyncio.run(_serve(directory, settings, listening, ready))
+    _return_memory()
+    opened = _listening(settings.host, settings.port, "--port")
+    connections = connections_allowed(settings.workers)
+    of_grpc = connections // _GRPC_SHARE if settings.grpc_port is not None else 0
+    with Listening(opened, connections - of_grpc, settings.tls is not None) as listening:
+        asyncio.run(_serve(directory, settings, listening, ready, of_grpc))
+
+
+def _return_memory():
+    """Have memory of large requests and answers go back to the system; only glibc has to be told."""
+    if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
+        mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
+        mallopt(_TRIM_THRESHOLD, 4 * _LARGE_BLOCK)
 
 
 def _check_grpc():
@@ -79,9 +103,10 @@ def _check_grpc():
         )
 
 
-async def _serve(directory, settings, listening, ready):
-    pool, models, watcher, app, second = _parts(directory, settings)
-    server = _Uvicorn(_config(app, settings))
+async def _serve(directory, settings, listening, ready, of_grpc):
+    unread, reader = Unread(settings.queue_bytes), Reader(settings.deadline)
+    pool, models, watcher, app, second = _parts(directory, settings, unread, reader, of_grpc)
+    server = _Uvicorn(_config(app, settings, unread))
     loop = asyncio.get_running_loop()
 
     def end(*_):
@@ -107,25 +132,26 @@ async def _serve(directory, settings, listening, ready):
                 task.cancel()
             ended = await asyncio.gather(watching, closing, looked, return_exceptions=True)
             await pool.close()
+            await reader.close()
             models.close()
     for result in ended:
         if isinstance(result, Exception):
             raise result
 
 
-def _parts(directory, settings):
+def _parts(directory, settings, unread, reader, of_grpc):
     """Return what a server is made of: pool, models, watcher, the application of HTTP and the second port."""
     metrics, queue = Metrics(), RequestQueue(settings.queue, settings.queue_bytes, settings.largest)
     worker = {name: getattr(settings, name) for name in ("device", "largest", "simulated_gpus")}
-    pool = Pool(settings.workers, worker, settings.model_seconds, queue, metrics)
+    pool = Pool(settings.workers, worker, settings.model_seconds, settings.deadline, queue, metrics)
     models, access = Models(pool, metrics, settings.margin), Access(settings.token)
     bodies = Bodies(settings.queue_bytes)
-    app = App(models, pool, queue, metrics, access, bodies, settings.largest)
+    app = App(models, pool, queue, metrics, access, bodies, reader, settings.largest)
     second: Any = _NoSecondPort()
     if settings.grpc_port is not None:
         from modelserver.front.grpc_server import GrpcServer
 
-        second = GrpcServer(settings, models, metrics, access, bodies)
+        second = GrpcServer(settings, models, metrics, access, bodies, unread, of_grpc)
     return pool, models, Watcher(directory, models, metrics), app, second
 
 
@@ -142,10 +168,10 @@ class _NoSecondPort:
         pass
 
 
-def _config(app, settings):
+def _config(app, settings, unread):
     config = uvicorn.Config(
         app,
-        http=Connection,
+        http=partial(Connection, unread=unread),
         loop="asyncio",
         ws="none",
         lifespan="off",

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from modelserver.deadlines import VERSIONS_LOOKED_AT_EVERY
@@ -21,29 +23,45 @@ class Watcher:
     def __init__(self, directory: Path, models: Models, metrics: Metrics):
         self._directory, self._models, self._metrics = directory, models, metrics
         self._refused: dict[tuple[str, int], tuple] = {}
+        self._unseen: dict[Path, str] = {}  # what could not be looked at, and why
         self.looked = asyncio.Event()
 
     async def watch(self) -> None:
         """Look, for ever; `looked` is set after the first time."""
         while True:
-            try:
+            with self._going_on(self._directory):
                 await self.look()
-            except OSError as error:  # a disk that is gone for a while; what is loaded goes on
-                _log.error("%s can't be looked at: %s", self._directory, error)
-            except Exception:  # numpy, zipfile and torch raise any error at what lies in a folder; requests go on
-                _log.exception("%s can't be looked at", self._directory)
             self.looked.set()
             await asyncio.sleep(VERSIONS_LOOKED_AT_EVERY)
 
     async def look(self) -> None:
-        """Look once: at each model's folder, and for new models."""
-        for folder in sorted(self._directory.iterdir()):
-            if folder.name.startswith(".") or not folder.is_dir():
-                continue
-            if folder.name not in self._models.all and (numbers(folder)):
-                self._models.all[folder.name] = Model(folder.name, folder)
-            if folder.name in self._models.all:
-                await self._look_at(self._models.all[folder.name])
+        """Look once: for new models, and at each model's folder; one that can't be looked at holds up no other."""
+        folders = [path for path in sorted(self._directory.iterdir()) if not path.name.startswith(".")]
+        for folder in folders:
+            with self._going_on(folder):
+                if folder.name not in self._models.all and folder.is_dir() and (there := numbers(folder)):
+                    self._models.all[folder.name] = Model(folder.name, folder, awaited=set(there))
+        self._models.listed = True
+        for model in [self._models.all[path.name] for path in folders if path.name in self._models.all]:
+            with self._going_on(model.folder):
+                await self._look_at(model)
+            model.awaited.clear()
+
+    @contextmanager
+    def _going_on(self, folder: Path) -> Iterator[None]:
+        """Within the `with`, an error at `folder` is logged, once for as long as it stays the same."""
+        try:
+            yield
+        except OSError as error:  # a disk that is gone for a while; what is loaded goes on
+            if self._unseen.get(folder) != str(error):
+                _log.error("%s can't be looked at: %s", folder, error)
+            self._unseen[folder] = str(error)
+        except Exception as error:  # numpy, zipfile and torch raise any error at what lies in a folder; requests go on
+            if self._unseen.get(folder) != repr(error):
+                _log.exception("%s can't be looked at", folder)
+            self._unseen[folder] = repr(error)
+        else:
+            self._unseen.pop(folder, None)
 
     async def _look_at(self, model: Model) -> None:
         held = pinned(model.folder)
@@ -55,7 +73,10 @@ class Watcher:
                 return
         fresh = [number for number in numbers(model.folder) if number > current]
         if not current:
-            for number in fresh[-_AT_START:]:
+            fresh = fresh[-_AT_START:]
+        model.awaited = set(fresh)
+        if not current:
+            for number in fresh:
                 await self._try(model, number)
             return
         for number in reversed(fresh):  # the newest good one; those before it are not needed
@@ -66,6 +87,7 @@ class Watcher:
         """Take a version up, unless it was refused and hasn't changed since; return whether it is served now."""
         key, stamp = (model.name, number), (_stamp(model.folder / str(number)), by_command)
         if self._refused.get(key) == stamp:
+            model.awaited.discard(number)
             return False
         try:
             await self._models.take_up(model, number, by_command)
@@ -77,6 +99,8 @@ class Watcher:
             _log.error("%s version %d is refused, %s: %s", model.name, number, served, error)
             model.problem = f"version {number}: {error}" if model.current is None else ""
             return False
+        finally:
+            model.awaited.discard(number)
         self._refused.pop(key, None)
         return True
 

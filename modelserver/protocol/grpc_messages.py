@@ -69,7 +69,7 @@ def read_infer(message: Any, signatures: Mapping[str, Signature], largest: int) 
     inputs = []
     for at, tensor in enumerate(message.inputs):
         content = {"name": tensor.name, "datatype": tensor.datatype, "shape": list(tensor.shape)}
-        content["parameters"] = _parameters(tensor, f"input {tensor.name:.60}")
+        content["parameters"] = _parameters(tensor)
         if not raw:
             content["data"] = list(getattr(tensor.contents, _CONTENTS.get(tensor.datatype, "bytes_contents")))
         elif tensor.HasField("contents"):
@@ -77,8 +77,8 @@ def read_infer(message: Any, signatures: Mapping[str, Signature], largest: int) 
         else:
             content["parameters"]["binary_data_size"] = len(raw[at])
         inputs.append(content)
-    outputs = [{"name": one.name, "parameters": _parameters(one, f"output {one.name:.60}")} for one in message.outputs]
-    about = {"id": message.id, "parameters": _parameters(message, "the request"), "inputs": inputs, "outputs": outputs}
+    outputs = [{"name": one.name, "parameters": _parameters(one)} for one in message.outputs]
+    about = {"id": message.id, "parameters": _parameters(message), "inputs": inputs, "outputs": outputs}
     return checked_request(about, memoryview(raw[0] if len(raw) == 1 else b"".join(raw)), signatures, largest)
 
 
@@ -94,11 +94,10 @@ def infer_answer(version: Version, request: InferRequest, arrays: list[numpy.nda
     return answer
 
 
-def _parameters(message, where):
+def _parameters(message):
     parameters = {}
     for name, value in message.parameters.items():
-        if name.startswith("binary_data"):
-            raise wrong(f"{where}: the parameter {name:.60} is for HTTP; raw_input_contents are binary as they are.")
-        choice = value.WhichOneof("parameter_choice")
-        parameters[name] = getattr(value, choice) if choice else None
+        if not name.startswith("binary_data"):  # those are HTTP's: raw_input_contents are binary as they are
+            choice = value.WhichOneof("parameter_choice")
+            parameters[name] = getattr(value, choice) if choice else None
     return parameters

@@ -12,6 +12,9 @@ from modelserver.protocol.numbers import array_of, finite
 from modelserver.versions.signature import Signature
 from modelserver.versions.version import DEFAULT_SIGNATURE
 
+#: Triton's parameters that say where a tensor's data is, or what comes in its place: it is another request without.
+_CHANGES_DATA = ("shared_memory_", "classification")
+
 
 @dataclass(frozen=True)
 class InferRequest:
@@ -29,7 +32,10 @@ class InferRequest:
 
 
 def read_request(
-    body: bytes | bytearray, header_size: int | None, signatures: Mapping[str, Signature], largest: int
+    body: bytes | bytearray | memoryview,
+    header_size: int | None,
+    signatures: Mapping[str, Signature],
+    largest: int,
 ) -> InferRequest:
     """Return the request in `body`, whose first `header_size` bytes are JSON and the rest binary; None: all is JSON.
 
@@ -166,17 +172,19 @@ def _check_keys(content, legal, where):
 
 
 def _parameters(content, legal, where):
-    """Return the parameters of an object; whatever is not in `legal` is refused, never ignored."""
+    """Return the parameters of an object in `legal`; others are ignored, as Triton does, if the answer is the same."""
     parameters = content.get("parameters")
     if parameters is None:
         return {}
     if type(parameters) is not dict:
         raise wrong(f"{where}: parameters is an object.")
     for name, value in parameters.items():
-        if name not in legal:
+        if name.startswith(_CHANGES_DATA):
             raise wrong(
                 f"{where}: the parameter {name!r:.60} is not supported; leave it out. Supported: {', '.join(legal)}."
             )
+        if name not in legal:
+            continue
         if type(value) is not legal[name] or (legal[name] is int and value < 0):
             kind = {bool: "true or false", int: "a whole number, 0 or more", str: "a text"}[legal[name]]
             raise wrong(f"{where}: parameter {name} is {value!r:.40}; give {kind}.")

@@ -77,10 +77,17 @@ class Served:
 
     def workers(self):
         """Return the processes of its workers that live."""
+        return self._children("worker")
+
+    def readers(self):
+        """Return the processes that read large requests; at most one."""
+        return self._children("reader")
+
+    def _children(self, module):
         found = []
         for process in psutil.Process(self.process.pid).children():
             with suppress(psutil.NoSuchProcess):  # one that was killed, while the server has not noticed
-                found += [process] if "modelserver.compute.worker" in " ".join(process.cmdline()) else []
+                found += [process] if f"modelserver.compute.{module}" in " ".join(process.cmdline()) else []
         return found
 
     @property
@@ -94,12 +101,14 @@ class Served:
 
 
 @contextmanager
-def serving(directory, *flags, port=0, ends_well=True, deadlines=None):
+def serving(directory, *flags, port=0, ends_well=True, deadlines=None, files=None):
     """Serve `directory` on `port`, 0: a free one; give the `Served`. It gets Ctrl-C at the end, and must end well.
 
-    `deadlines`: {name in `modelserver.deadlines`: other seconds}.
+    `deadlines`: {name in `modelserver.deadlines`: other seconds}. `files`: how many it may open.
     """
     start = [f"modelserver.deadlines.{name} = {seconds}" for name, seconds in (deadlines or {}).items()]
+    if files is not None:
+        start.append(f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files // 2}, {files}))")
     source = "\n".join(
         ["import modelserver.deadlines, runpy", *start, "runpy.run_module('modelserver', run_name='__main__')"]
     )

@@ -5,6 +5,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import numpy
@@ -187,6 +188,64 @@ def test_bodies_of_thirty_megabytes_are_refused_to_whoever_sends_them_whole_and_
         status, headers, _ = caller.answer()
         assert (status, headers["connection"]) == (413, "close") and caller.answer() is None
     assert _peak(served.process.pid) < before + 20
+
+
+A = b"a" * (1 << 16)
+GETS = b"GET /v2 HTTP/1.1\r\nHost: localhost\r\n"
+CHUNKED = b"POST /v2/models/digits/infer HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc knows a process's largest memory")
+@pytest.mark.parametrize(
+    "begins, goes_on",
+    [
+        pytest.param(GETS + b"X-Endless: ", A, id="a header"),
+        pytest.param(GETS, A, id="a header's name"),
+        pytest.param(GETS, b"a:\r\n" * (1 << 14), id="headers that are empty"),
+        pytest.param(b"GET /v2/", A, id="an address"),
+        pytest.param(CHUNKED + b"1\r\n{\r\n0\r\nX-Endless: ", A, id="a trailer"),
+        pytest.param(CHUNKED + b"1\r\n{\r\n0\r\n", b"a:\r\n" * (1 << 14), id="trailers that are empty"),
+        pytest.param(CHUNKED + b"1;", A, id="a chunk's extension"),
+    ],
+)
+def test_heads_and_trailers_that_do_not_end_get_431_soon_and_fill_no_memory(served, begins, goes_on):
+    before = _peak(served.process.pid)
+    with ExitStack() as stack:
+        callers = [stack.enter_context(Caller(served)) for _ in range(20)]
+        for caller in callers:
+            caller.send(begins)
+        for caller in callers:
+            with suppress(OSError):  # closed before all of it was sent
+                for _ in range(200):
+                    caller.send(goes_on)
+                pytest.fail("13 MB of a head were taken")
+            answer = caller.answer()
+            assert answer is None or answer[0] == 431 and "larger than 65536 bytes" in answer[2]["error"]
+    assert _peak(served.process.pid) < before + 20
+
+
+def test_a_trailer_is_no_header(served):
+    with Caller(served) as caller:
+        body = json.dumps(inputs(data=ZEROS)).encode()
+        caller.send(CHUNKED + b"%x\r\n%b\r\n0\r\nHost: elsewhere\r\nContent-Encoding: br\r\n\r\n" % (len(body), body))
+        assert caller.answer()[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers, reason",
+    [
+        (b"", "header Host: it is missing"),
+        (b"Host: localhost\r\nHost: localhost\r\n", "header Host: it is there twice"),
+        (b"Host: localhost\r\nAuthorization: a\r\nauthorization: b\r\n", "header Authorization: it is there twice"),
+    ],
+)
+def test_a_header_that_must_be_there_once_is(served, headers, reason):
+    with Caller(served) as caller:
+        caller.send(b"GET /v2/health/live HTTP/1.1\r\n" + headers + b"\r\n")
+        status, _, content = caller.answer()
+        assert status == 400 and reason in content["error"]
+        caller.send(GETS + b"Accept: a\r\nAccept: b\r\n\r\n")
+        assert caller.answer()[0] == 200
 
 
 def test_slow_callers_are_closed_after_a_while_and_others_are_answered_meanwhile(served):

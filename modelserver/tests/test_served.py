@@ -43,6 +43,8 @@ def models(tmp_path_factory):
 @pytest.fixture(scope="module")
 def served(models):
     with serving(models, "--workers", 2, "--largest", 32, "--grpc-port", 0) as server:
+        large = as_json(images(32))  # starts a reader
+        httpx.post(f"{server.url}/v2/models/digits/infer", json=large, timeout=PATIENCE).raise_for_status()
         yield server
 
 
@@ -86,6 +88,40 @@ def test_ten_lines_of_httpx_get_the_answer(http):
     assert (response.json()["model_version"], response.json()["id"], output["shape"]) == ("1", "mine", [3, 10])
     assert response.headers["x-model-version"] == "1" and response.headers["x-request-id"]
     numpy.testing.assert_allclose(numpy.reshape(output["data"], (3, 10)), own_answer(1, rows), atol=1e-5)
+
+
+def test_ready_and_a_wrong_method_are_answered_as_the_protocol_says(http):
+    for path in ("/v2/models/digits/ready", "/v2/models/digits/versions/1/ready"):
+        assert http.get(path).json() == {"name": "digits", "ready": True}
+    refused = http.get("/v2/models/digits/infer")
+    assert refused.headers["allow"] == "POST" and "it takes POST" in refused.json()["error"]
+    assert http.head("/v2/models/digits/infer").status_code == 405
+
+
+def test_large_json_is_read_by_a_process_of_its_own_while_others_are_answered(served, http, client):
+    rows = images(32)
+    message = as_json(rows)
+    assert len(json.dumps(message)) > 1 << 18
+    answer = http.post("/v2/models/digits/infer", json=message | {"id": "mine"}).raise_for_status().json()
+    scores = numpy.reshape(answer["outputs"][0]["data"], (32, 10))
+    assert answer["id"] == "mine"
+    numpy.testing.assert_allclose(scores, own_answer(int(answer["model_version"]), rows), atol=1e-5)
+    message["inputs"][0]["data"][-1] = None
+    wrong = http.post("/v2/models/digits/infer", json=message)
+    assert wrong.status_code == 400 and "data has None; FP32 takes numbers" in wrong.json()["error"]
+    (reader,) = served.readers()
+    reader.suspend()
+    try:
+        address, large = f"{served.url}/v2/models/digits/infer", []
+        asking = threading.Thread(target=lambda: large.append(httpx.post(address, json=message, timeout=PATIENCE)))
+        asking.start()
+        for _ in range(20):
+            assert client.infer("digits", {"image": images(1).numpy()}).attempts == 1
+        assert not large
+    finally:
+        reader.resume()
+    asking.join()
+    assert large[0].status_code == 400
 
 
 def test_its_own_client_gets_arrays_and_the_version_and_hears_what_is_wrong(client):
@@ -179,7 +215,8 @@ def test_over_grpc_a_refusal_has_its_code_and_the_same_words(channel, method, me
     "method, path, status",
     [
         ("GET", "/", 404),
-        ("GET", "/v2/models/digits/infer", 404),
+        ("GET", "/v2/models/digits/infer", 405),
+        ("PUT", "/v2/models/digits/versions/1/infer", 405),
         ("POST", "/v2/models/digits", 405),
         ("POST", "/v2/models/digits/versions/1/more/infer", 404),
         ("POST", "/v2/models/digits/versions/x/infer", 404),

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 
-from modelserver.front.connection import Connection
+from modelserver.front.connection import Unread
 from modelserver.front.server import Settings, _config
 
 
@@ -13,12 +13,12 @@ def test_the_packets_of_an_answer_do_not_wait_for_each_other():
 
     async def main():
         loop = asyncio.get_running_loop()
-        config = _config(None, Settings())
+        config = _config(None, Settings(), Unread(1))
         config.load()
         state = type("State", (), {"connections": set(), "tasks": set(), "default_headers": [], "total_requests": 0})()
 
         def make_connection():
-            connections.append(Connection(config=config, server_state=state, app_state={}))
+            connections.append(config.http_protocol_class(config=config, server_state=state, app_state={}))
             return connections[-1]
 
         with socket.create_server(("127.0.0.1", 0)) as listening:

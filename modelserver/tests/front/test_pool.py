@@ -42,7 +42,7 @@ def test_a_killed_worker_is_one_warning_in_the_log_and_another_answers(monkeypat
     metrics = Metrics()
 
     async def main():
-        workers = pool.Pool(1, {}, 100.0, RequestQueue(9, 99, 8), metrics)
+        workers = pool.Pool(1, {}, 100.0, 30.0, RequestQueue(9, 99, 8), metrics)
         workers.start()
         while workers.pids != [1]:
             await asyncio.sleep(0)

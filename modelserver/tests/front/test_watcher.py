@@ -4,12 +4,15 @@ import asyncio
 import logging
 from types import SimpleNamespace
 
+import pytest
 import torch
 
 from modelserver import export
 from modelserver.front.metrics import Metrics
 from modelserver.front.models import Models
 from modelserver.front.watcher import Watcher
+from modelserver.protocol.errors import Refused
+from modelserver.versions.version import numbers
 
 
 class Pool:
@@ -69,4 +72,50 @@ def test_a_broken_version_is_one_error_in_the_log_and_the_one_before_stays(tmp_p
     assert level == "ERROR" and message.startswith("m version 2 is refused, version 1 stays: ")
     assert "program.pt2: its SHA-256 is not the one" in message and "\n" not in message
     assert metrics.refused == {"m": 1} and models.find("m").version.number == 1
+    models.close()
+
+
+def refusal(models, *what):
+    with pytest.raises(Refused) as refused:
+        models.find(*what)
+    return refused.value.status, refused.value.headers.get("Retry-After")
+
+
+def test_what_was_not_looked_at_yet_is_503_and_what_is_not_there_404(tmp_path):
+    seen = []
+
+    class Looking(Pool):
+        async def judge(self, folder, signature, judged_by):
+            seen.append([refusal(models, name, number) for name, number in (("b", None), ("b", "1"), ("c", None))])
+            return await super().judge(folder, signature, judged_by)
+
+    models = Models(Looking(), Metrics(), 0.02)
+    assert refusal(models, "a") == (503, "1")
+    for name in "ab":
+        export(torch.nn.Linear(3, 2), torch.ones(2, 3), tmp_path, name=name)
+    asyncio.run(Watcher(tmp_path, models, Metrics()).look())
+    assert seen[0] == [(503, "1"), (503, "1"), (404, None)]
+    assert refusal(models, "c") == refusal(models, "b", "2") == (404, None)
+    assert models.find("b", "1").version.number == 1
+    models.close()
+
+
+def test_a_folder_that_cannot_be_looked_at_holds_up_no_other_and_is_logged_once(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(logging.getLogger("modelserver"), "propagate", True)
+    for name in "ab":
+        export(torch.nn.Linear(3, 2), torch.ones(2, 3), tmp_path, name=name)
+    models = Models(Pool(), Metrics(), 0.02)
+    watcher = Watcher(tmp_path, models, Metrics())
+
+    def lost(folder):
+        if folder.name == "a":
+            raise OSError(f"{folder}: the disk is gone")
+        return numbers(folder)
+
+    monkeypatch.setattr("modelserver.front.watcher.numbers", lost)
+    for _ in range(3):
+        asyncio.run(watcher.look())
+    assert models.find("b").version.number == 1
+    errors = [record.message for record in caplog.records if record.levelname == "ERROR"]
+    assert len(errors) == 1 and "the disk is gone" in errors[0]
     models.close()

@@ -57,6 +57,14 @@ def test_a_parameter_chooses_the_signature():
     assert parsed(message).signature == "tokens"
 
 
+def test_parameters_that_are_not_known_or_are_https_are_ignored():
+    message = infer_message("m", "x", numpy.zeros((2, 2), "f4"))
+    message.parameters["priority"].int64_param = 3
+    message.parameters["binary_data_output"].bool_param = True
+    message.inputs[0].parameters["binary_data_size"].int64_param = 3
+    assert parsed(message).rows == 2
+
+
 def changed(**fields):
     message = infer_message("m", "x", numpy.zeros((2, 2), "f4"))
     for name, value in fields.items():
@@ -94,10 +102,8 @@ def with_raw(*parts):
         (with_raw(), "data has 0 elements"),
         (with_raw(numpy.full(4, numpy.nan, "f4").tobytes()), "is nan"),
         (with_contents(), "not both"),
-        (with_parameter("priority", int64_param=3), "'priority' is not supported"),
         (with_parameter("signature_name", string_param="u"), "'u'; this version has serving_default, tokens"),
         (with_parameter("signature_name", bool_param=True), "give a text"),
-        (with_parameter("binary_data_output", bool_param=True), "is for HTTP"),
     ],
 )
 def test_a_wrong_message_is_refused_with_the_argument_and_what_is_legal(message, reason):

@@ -135,7 +135,6 @@ BINARY = {**X, "parameters": {"binary_data_size": 8}}
         ({"inputs": [BINARY]}, numpy.array([math.inf, 1], "<f4").tobytes(), "element 0 (row-major) is inf"),
         ({"inputs": [GOOD], "id": 3}, b"", "id: give a text"),
         ({"inputs": [GOOD], "model": 3}, b"", "'model' is not known"),
-        ({"inputs": [GOOD], "parameters": {"priority": 1}}, b"", "'priority' is not supported"),
         ({"inputs": [GOOD], "parameters": {"binary_data_output": 1}}, b"", "true or false"),
         ({"inputs": [GOOD], "parameters": [1]}, b"", "parameters is an object"),
         ({"inputs": [GOOD], "outputs": [{"name": "x"}]}, b"", "'x'; it gives y"),
@@ -172,6 +171,14 @@ def test_a_parameter_chooses_the_signature_and_without_it_the_default_answers():
     ):
         with pytest.raises(Refused, match=reason):
             read_request(json.dumps({"inputs": [tensor], "parameters": parameters}).encode(), None, signatures, 4)
+
+
+def test_parameters_that_are_not_known_are_ignored_as_triton_does():
+    mine = {"priority": 1, "timeout": 10, "sequence_id": 5, "mine": {"any": [None]}}
+    message = {"inputs": [{**GOOD, "parameters": mine}], "parameters": mine}
+    plain = parsed({"inputs": [GOOD]})
+    request = parsed({**message, "outputs": [{"name": "y", "parameters": mine}]})
+    assert bytes(request.inputs[0]) == bytes(plain.inputs[0]) and request.outputs == plain.outputs
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b'{"inputs": [NaN]}', b"\xff", b"[" * 5000, b'{"a":1}' + bytes(8)])

@@ -42,9 +42,9 @@ class Takes:
 def test_at_its_start_it_takes_up_the_newest_three_oldest_first_and_later_the_newest_alone(tmp_path):
     models = Takes()
     watcher = Watcher(tmp_path, models, Metrics())
-    for numbers, taken in (((1, 2, 3, 9, 10), [3, 9, 10]), ((11, 12), [12]), ((), [])):
+    for versions, taken in (((1, 2, 3, 9, 10), [3, 9, 10]), ((11, 12), [12]), ((), [])):
         models.numbers.clear()
-        for number in numbers:
+        for number in versions:
             (tmp_path / "m" / str(number)).mkdir(parents=True)
         asyncio.run(watcher.look())
         assert models.numbers == taken

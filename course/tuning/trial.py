@@ -90,7 +90,8 @@ def run_trial(source: Any, job: Job) -> Outcome:
         return not {(job.study, job.number), (job.study, None)}.isdisjoint(_stopped(worker))
 
     worker.log_event(job.study, [job.number, attempt])
-    state, reason, raised = "done", "", ()
+    state, reason = "done", ""
+    raised: tuple[str, ...] = ()
     try:
         _train(source, job, report, is_stopped)
     except Stopped:

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 import torch
 
-from course.training.records import described, differing
-
 _PIECE = 1 << 20  # bytes
 
 
@@ -90,13 +88,14 @@ class Snapshot:
 
         `kind`: the class name of the optimiser that is to go on, or None where it doesn't matter.
         """
-        saved, needed = described(self.parameters), described(parameters)
-        if (name := differing(saved, needed)) is not None:
-            raise ValueError(
-                f"the checkpoint (step {self.version}) has {name!r}: {saved.get(name, 'no such parameter')}; the "
-                f"problem has {name!r}: {needed.get(name, 'no such parameter')}. Train the problem that was saved, "
-                "or give another checkpoint_dir."
-            )
+        saved, needed = _described(self.parameters), _described(parameters)
+        for name in sorted(saved.keys() | needed.keys()):
+            if saved.get(name) != needed.get(name):
+                raise ValueError(
+                    f"the checkpoint (step {self.version}) has {name!r}: {saved.get(name, 'no such parameter')}; the "
+                    f"problem has {name!r}: {needed.get(name, 'no such parameter')}. Train the problem that was saved, "
+                    "or give another checkpoint_dir."
+                )
         if kind is not None and kind != self.kind:
             raise ValueError(
                 f"the checkpoint (step {self.version}) was written with the optimiser {self.kind}, not {kind}. "
@@ -210,3 +209,7 @@ def _joined_groups(lists, order):
         else:
             same["names"] = sorted(same["names"] + group["names"], key=order.index)
     return joined
+
+
+def _described(parameters):
+    return {name: f"{tuple(value.shape)} {value.dtype}" for name, value in parameters.items()}

@@ -178,7 +178,7 @@ SAID = {
         (r"counted: (\S+) inside\nrate .* = (\S+)$", numbers(about)),
         (
             r"It was: closed loop: (\S+) ×, open loop: (\S+) ×",
-            numbers(lambda closed, opened: 4 < closed < 12 and opened > 1.5 * closed),
+            numbers(lambda closed, opened: 2 < closed < 12 and opened > 1.5 * closed),
         ),
         (
             r"^read the JSON.* \| (\d+)\n.*\nthe network \| (\d+)\n.*\n.*bytes \| (\d+)\n.*JSON \| (\d+)$",

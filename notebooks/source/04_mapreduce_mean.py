@@ -536,7 +536,7 @@ bet_rungs.reveal(ladder.gains[1:], why, shows=ladder)
 # %% tags=["timing"]
 ladder = climb(ladder, "course.mean, all cores", mean, data)
 why = "All cores wait for the same memory."
-bet_rungs.reveal(ladder.gains[1:], why, shows=ladder, stored=[300, 0.045, 5.5, 6.2, 1.0])
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder, stored=[200, 0.04, 6, 7.5, 0.9])
 
 # %% [markdown]
 # Where is the end? Every number must be read from memory once. `peak_reading` measures how many bytes a second the cores

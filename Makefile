@@ -23,15 +23,19 @@ lab:  ## set up, then open the first chapter in JupyterLab
 	@exec $(VENV) -m course lab
 
 # Bytecode is written whatever the shell says: the tests start some hundred Pythons, and each would compile it all anew.
+# Torch's threads sleep while they wait for each other (OpenMP): by default they spin, and where several processes share
+# two cores that takes a hundred times the processor time of the work.
+QUIETLY = PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=passive
+
 test:  ## set up, then check every chapter, lab and function in eight minutes (LANES=2: two files at a time; TORCH=2.15.*)
 	$(INSTALL) --test
-	@PYTHONDONTWRITEBYTECODE= $(VENV) -m pytest -m "not long" -n $(LANES)
+	@$(QUIETLY) $(VENV) -m pytest -m "not long" -n $(LANES)
 
 long:  ## set up, then all that `make test` leaves out: style, types, storms, fuzz, clouds, contests, every page (25 minutes)
 	$(INSTALL) --long
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check .
-	@PYTHONDONTWRITEBYTECODE= $(VENV) -m pytest -m long -n $(LANES)
+	@$(QUIETLY) $(VENV) -m pytest -m long -n $(LANES)
 
 explore:  ## set up, then draw new examples for every property (SEED=7: those again); a find becomes an @example
 	$(INSTALL) --long

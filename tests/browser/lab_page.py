@@ -152,7 +152,9 @@ class LabPage:
 
         Playwright's own way is to look at every frame, for which the page is then drawn, without a GPU, at 60 Hz.
         """
-        found = self.page.wait_for_function(f"() => {javascript}", timeout=deadline * 1000, polling=200)
+        # what is not drawn yet, or has no data yet, is not true yet
+        tried = f"() => {{ try {{ return {javascript}; }} catch (wrong) {{ return false; }} }}"
+        found = self.page.wait_for_function(tried, timeout=deadline * 1000, polling=200)
         return found.json_value()
 
     def run_all(self, name, deadline=240):

@@ -52,7 +52,8 @@ def test_a_training_saves_in_a_bucket_and_goes_on_from_it(s3):
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(key.rpartition(".")[2] for key in keys(s3)) == ["json", "json", "npz", "pt", "pt"]
     assert "on 200 digits" in done.stdout
-    more = train_in_turns(mnist(data=data), optimizer=SGD, total_steps=400, checkpoint_dir=address)
+    as_before = partial(torch.optim.SGD, lr=0.5)  # the command's, for this problem
+    more = train_in_turns(mnist(data=data), optimizer=as_before, total_steps=400, checkpoint_dir=address)
     assert more.restored_from == 300 and Checkpoints(address).latest().version == 400
     assert not [upload for upload in s3.client().list_multipart_uploads(Bucket=BUCKET).get("Uploads", ())]
 
